@@ -1049,7 +1049,7 @@ _plimsoll() {
             return 0
             ;;
         plimsoll__subcmd__inspect)
-            opts="-h --from --at --kernel --page-size --cpus --save --redact --interval --watch --section --brief --quiet --json --check --charset --help"
+            opts="-h --from --at --kernel --page-size --cpus --save --redact --interval --watch --all --section --brief --quiet --json --check --explain --charset --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1084,7 +1084,11 @@ _plimsoll() {
                     return 0
                     ;;
                 --section)
-                    COMPREPLY=($(compgen -W "kernel-log diagnosis timeline tools memory zones available dirty lists reclaim refaults pressure swap huge-pages lru ksm control-groups check unreadable" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "diagnosis kernel-log timeline tools memory zones available dirty lists reclaim refaults pressure swap huge-pages lru ksm control-groups check unreadable" -- "${cur}"))
+                    return 0
+                    ;;
+                --explain)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --charset)

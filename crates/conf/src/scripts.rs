@@ -1,8 +1,9 @@
 //! Commands that set tunables, wherever they stand: start scripts, cron, cloud-init, services.
 //!
 //! Two forms are known: `sysctl -w KEY=VALUE` with or without `-w`, and a word that `echo` or
-//! `printf` writes into a file of `/proc/sys` or `/sys`, by `>` or through `tee`. Conditions around
-//! them are not looked at.
+//! `printf` writes into a file of `/proc/sys` or `/sys`, by `>` or through `tee`. Of a script by
+//! itself the lines count too that it puts into files of sysctl.d, by `echo` or as a here-document.
+//! Conditions around them are not looked at.
 
 use alloc::borrow::ToOwned;
 use alloc::string::String;
@@ -10,7 +11,7 @@ use alloc::vec::Vec;
 
 use crate::load::{Fate, Load, Source, Write};
 use crate::origin::Origin;
-use crate::sysctl_d::{self, Loader};
+use crate::sysctl_d::{self, Loader, Says};
 use crate::tree::{Found, Tree};
 
 /// Files, and directories of which every file counts, in the order in which they come.
@@ -58,6 +59,77 @@ pub fn load(tree: &Tree) -> Load {
     load
 }
 
+/// What a script sets: by its commands now, and at the next boot by lines that it puts into files
+/// of sysctl.d.
+#[must_use]
+pub fn of_script(text: &str, path: &str) -> Vec<Write> {
+    let mut writes = Vec::new();
+    let mut document: Option<Document<'_>> = None;
+    for (at, line) in text.lines().enumerate() {
+        let origin = Origin::new(path, at + 1);
+        match &document {
+            Some(open) if open.ends_at(line) => document = None,
+            Some(open) if open.is_sysctl => writes.extend(assigned(line, &origin)),
+            _ if line.trim_start().starts_with(['#', ';']) => {}
+            _ => {
+                writes.extend(said(line, &origin, Into::Any));
+                document = document.or_else(|| Document::opened_by(line));
+            }
+        }
+    }
+    writes
+}
+
+/// Whether a shell or systemd puts in what a script writes when it runs.
+#[must_use]
+pub fn is_filled_in(value: &str) -> bool {
+    value.is_empty() || value.contains(['$', '`', '%', '*', '?', '('])
+}
+
+/// A here-document that is open.
+struct Document<'a> {
+    /// The word that ends it.
+    end: &'a str,
+    /// Whether it goes into a file of sysctl.d.
+    is_sysctl: bool,
+}
+
+impl<'a> Document<'a> {
+    /// The one that a command opens: `<<EOF`, `<<-'EOF'`.
+    fn opened_by(line: &'a str) -> Option<Self> {
+        let (_, rest) = line
+            .split_once("<<")
+            .filter(|(_, rest)| !rest.starts_with('<'))?;
+        let rest = rest.trim_start_matches(['-', ' ', '\'', '"', '\\']);
+        let is_end = |c: char| !c.is_ascii_alphanumeric() && c != '_';
+        let end = &rest[..rest.find(is_end).unwrap_or(rest.len())];
+        let is_sysctl = words(line).iter().any(|word| is_sysctl_file(word));
+        (!end.is_empty()).then_some(Self { end, is_sysctl })
+    }
+
+    /// Whether it ends here; the quote around a command may end with it.
+    fn ends_at(&self, line: &str) -> bool {
+        line.trim().trim_end_matches(['\'', '"']) == self.end
+    }
+}
+
+/// What a line of a file of sysctl.d sets.
+fn assigned(line: &str, origin: &Origin) -> Vec<Write> {
+    let set = sysctl_d::lines(line, Loader::Procps).into_iter();
+    let write = |line: sysctl_d::Line<'_>| match line.says {
+        Says::Sets { key, value, .. } => {
+            let path = sysctl_d::path_of(key, Loader::Procps);
+            Some(Write::new(path, value, origin.clone()))
+        }
+        _ => None,
+    };
+    set.filter_map(write).collect()
+}
+
+fn is_sysctl_file(word: &str) -> bool {
+    word.contains("sysctl.d/") || word.ends_with("sysctl.conf")
+}
+
 fn of_file(text: &str, path: &str) -> Vec<Write> {
     let lines = text.lines().enumerate();
     let lines = lines.filter(|(_, line)| !line.trim_start().starts_with(['#', ';']));
@@ -67,6 +139,19 @@ fn of_file(text: &str, path: &str) -> Vec<Write> {
 
 /// What the commands in one line set.
 pub(crate) fn writes(line: &str, origin: &Origin) -> Vec<Write> {
+    said(line, origin, Into::Kernel)
+}
+
+/// Which files count that a command writes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Into {
+    /// The kernel's own.
+    Kernel,
+    /// Those of sysctl.d too.
+    Any,
+}
+
+fn said(line: &str, origin: &Origin, into: Into) -> Vec<Write> {
     let mut words = words(line);
     words.truncate(MOST_WORDS);
     let mut writes = Vec::new();
@@ -74,7 +159,7 @@ pub(crate) fn writes(line: &str, origin: &Origin) -> Vec<Write> {
         let rest = &words[at + 1..];
         match word.rsplit('/').next() {
             Some("sysctl") => writes.extend(by_sysctl(rest, origin)),
-            Some("echo" | "printf") => writes.extend(by_echo(rest, origin)),
+            Some("echo" | "printf") => writes.extend(by_echo(rest, origin, into)),
             _ => {}
         }
     }
@@ -94,24 +179,30 @@ fn by_sysctl(words: &[String], origin: &Origin) -> Vec<Write> {
 }
 
 /// The word after `echo` and the file that it goes into.
-fn by_echo(words: &[String], origin: &Origin) -> Option<Write> {
-    let said = words
-        .iter()
-        .position(|word| is_end(word) || word.starts_with('>'))?;
+fn by_echo(words: &[String], origin: &Origin, into: Into) -> Vec<Write> {
+    let is_last = |word: &String| is_end(word) || word.starts_with('>');
+    let Some(said) = words.iter().position(is_last) else {
+        return Vec::new();
+    };
     let flags = |word: &&String| matches!(word.as_str(), "-n" | "-e" | "-ne" | "-en" | "--");
-    let value: Vec<&str> = words[..said]
-        .iter()
-        .filter(|it| !flags(it))
-        .map(String::as_str)
-        .collect();
-    let value = value.join(" ");
-    let rest = words[said..]
-        .iter()
-        .take_while(|word| !matches!(word.as_str(), ";" | "&&"));
-    let paths = rest.filter(|word| word.starts_with("/proc/sys/") || word.starts_with("/sys/"));
-    let path = paths.map(|path| path.trim_start_matches('/')).next()?;
-    let value = value.trim_end_matches("\\n");
-    (!value.is_empty()).then(|| Write::new(path, value, origin.clone()))
+    let value = words[..said].iter().filter(|it| !flags(it));
+    let value = value.map(String::as_str).collect::<Vec<_>>().join(" ");
+    let rest = words[said..].iter();
+    let mut rest = rest.take_while(|word| !matches!(word.as_str(), ";" | "&&"));
+    let is_kernel = |word: &str| word.starts_with("/proc/sys/") || word.starts_with("/sys/");
+    let is_file = |word: &&String| is_kernel(word) || (into == Into::Any && is_sysctl_file(word));
+    match rest.find(is_file) {
+        Some(path) if is_kernel(path) => {
+            let (path, value) = (path.trim_start_matches('/'), value.trim_end_matches("\\n"));
+            let write = Write::new(path, value, origin.clone());
+            (!value.is_empty()).then_some(write).into_iter().collect()
+        }
+        Some(_) => {
+            let lines = value.split("\\n");
+            lines.flat_map(|line| assigned(line, origin)).collect()
+        }
+        None => Vec::new(),
+    }
 }
 
 fn is_end(word: &str) -> bool {
@@ -184,6 +275,28 @@ mod tests {
         ] {
             assert!(set(line).is_empty(), "{line}");
         }
+    }
+
+    #[test]
+    fn a_script_sets_by_commands_and_by_lines_of_files() {
+        let text = "#!/bin/sh\n# sysctl -w vm.a=1\n$ sudo sysctl vm.a=1 > /dev/null\n\
+                    RUN echo \"vm.b = 2\" >> /etc/sysctl.conf && \\\n  echo 3 >/proc/sys/vm/c # 4\n\
+                    printf 'vm.d=4\\nvm.e=5\\n' | sudo tee /etc/sysctl.d/x.conf\n\
+                    sudo sh -c 'cat >> /etc/sysctl.conf << EOF\n# c\nvm.f = 6\nEOF'\n\
+                    cat > /etc/motd <<-\"END\"\nvm.g = 7\nEND\nsysctl -w vm.h=8\n";
+        let writes = of_script(text, "a.sh");
+        let shown = writes.iter();
+        let shown = shown.map(|it| format!("{} {}={}", it.origin.line, it.path, it.value));
+        let expected = [
+            "3 proc/sys/vm/a=1",
+            "4 proc/sys/vm/b=2",
+            "5 proc/sys/vm/c=3",
+            "6 proc/sys/vm/d=4",
+            "6 proc/sys/vm/e=5",
+            "9 proc/sys/vm/f=6",
+            "14 proc/sys/vm/h=8",
+        ];
+        assert_eq!(shown.collect::<Vec<_>>(), expected);
     }
 
     #[test]

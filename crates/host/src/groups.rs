@@ -227,7 +227,7 @@ impl Hierarchy {
                 let _ = memcg.read(&path, &text);
             }
         }
-        memcg.is_bound() || memcg.event("oom_kill") > 0
+        memcg.is_bound() || memcg.event("oom_kill").is_some_and(|kills| kills > 0)
     }
 
     fn directory(&self, group: &str) -> String {

@@ -23,6 +23,7 @@ mod message;
 mod nodes;
 mod prefix;
 mod report;
+mod slab;
 mod tasks;
 mod text;
 mod user_space;
@@ -39,7 +40,8 @@ pub use self::gfp::{Gfp, Table};
 pub use self::group::{Counter, Group};
 pub use self::holders::{Holder, Holders};
 pub use self::nodes::NodeSet;
-pub use self::report::{Event, Refused, Report};
+pub use self::report::{Dump, Event, Panic, Refused, Report};
+pub use self::slab::{Cache, Failed, Slabs};
 pub use self::tasks::{Killed, Process, Processes};
 pub use self::user_space::Killer;
 pub use self::zone::{Blocks, HugePages, Node, Zone};
@@ -56,7 +58,7 @@ pub fn is_log(text: &str) -> bool {
 
 /// Whether a line alone begins or makes an event.
 fn is_telling(line: &str) -> bool {
-    const WORDS: [&str; 19] = [
+    const WORDS: [&str; 23] = [
         "oom",
         "emory",
         "page allocation",
@@ -76,6 +78,10 @@ fn is_telling(line: &str) -> bool {
         "[ pid",
         "active_anon:",
         "Mem-Info",
+        "vmalloc",
+        "SLUB:",
+        "SLAB:",
+        "ysRq",
     ];
     if !WORDS.iter().any(|word| line.contains(word)) {
         return false;

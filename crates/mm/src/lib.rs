@@ -30,6 +30,7 @@ pub mod ksm;
 pub mod latency;
 pub mod lru_gen;
 pub mod machine;
+pub mod mail;
 pub mod maps;
 pub mod memcg;
 pub mod meminfo;

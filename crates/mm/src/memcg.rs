@@ -171,11 +171,10 @@ impl MemoryStat {
 }
 
 impl Memcg {
-    /// The number of an event of `memory.events`; none where the file is missing.
+    /// The number of an event of `memory.events`; `None` where it is not told.
     #[must_use]
-    pub fn event(&self, name: &str) -> u64 {
-        let events = self.events.as_ref();
-        events.and_then(|events| events.get(name)).unwrap_or(0)
+    pub fn event(&self, name: &str) -> Option<u64> {
+        self.events.as_ref()?.get(name)
     }
 
     /// Whether anything is set that bounds or protects its memory.
@@ -272,7 +271,10 @@ mod tests {
         assert_eq!(memcg.low, Some(Limit::Bytes(Bytes::GIB)));
         let stat = memcg.stat.as_ref().expect("a stat");
         assert_eq!((stat.anon, stat.get("thp_fault_alloc")), (Some(1), Some(3)));
-        assert_eq!((memcg.event("oom_kill"), memcg.event("oom")), (2, 0));
+        assert_eq!(
+            (memcg.event("oom_kill"), memcg.event("oom")),
+            (Some(2), None)
+        );
         assert!(memcg.is_bound() && memcg.is_protected() && !memcg.is_v1);
     }
 

@@ -1,5 +1,5 @@
-//! `/proc/pagetypeinfo`: free blocks of each order in each zone, by migrate type. Root alone may
-//! read it.
+//! `/proc/pagetypeinfo`: free blocks of each order in each zone, and all pageblocks, by migrate
+//! type. Root alone may read it.
 
 use alloc::collections::BTreeMap;
 use alloc::string::{String, ToString};
@@ -11,11 +11,41 @@ use crate::zoneinfo::ZoneKind;
 /// Path without the leading slash.
 pub const PATH: &str = "proc/pagetypeinfo";
 
-/// `/proc/pagetypeinfo`: its first table.
+/// `/proc/pagetypeinfo`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Pagetypeinfo {
     /// The zones that have memory, in the file's order.
     pub zones: Vec<FreeByType>,
+    /// How many pageblocks of each type the zones have, free or not; empty where the second table
+    /// is not there.
+    pub blocks: Vec<BlocksByType>,
+}
+
+/// The pageblocks of one zone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BlocksByType {
+    /// Its NUMA node.
+    pub node: u32,
+    /// Which zone of the node.
+    pub kind: ZoneKind,
+    /// How many there are of each type, in the table's order.
+    pub types: Vec<(String, u64)>,
+}
+
+impl BlocksByType {
+    /// Those of a type.
+    #[must_use]
+    pub fn of(&self, name: &str) -> Option<u64> {
+        let found = self.types.iter().find(|(other, _)| other == name);
+        found.map(|(_, count)| *count)
+    }
+
+    /// All of them.
+    #[must_use]
+    pub fn all(&self) -> u64 {
+        let counts = self.types.iter().map(|(_, count)| *count);
+        counts.fold(0, u64::saturating_add)
+    }
 }
 
 /// The free blocks of one zone.
@@ -31,7 +61,8 @@ pub struct FreeByType {
 }
 
 impl Pagetypeinfo {
-    /// Reads the text of `/proc/pagetypeinfo`; the types of whole blocks, below, are left out.
+    /// Reads the text of `/proc/pagetypeinfo`. Of the second table lines that do not fit are left
+    /// out.
     ///
     /// # Errors
     /// The first line of the table that is not "Node N, zone NAME, type NAME COUNT…".
@@ -51,7 +82,8 @@ impl Pagetypeinfo {
                 zone.types.insert(row.name, row.blocks);
             }
         }
-        Ok(Self { zones })
+        let blocks = blocks(text);
+        Ok(Self { zones, blocks })
     }
 
     /// The free blocks of one zone.
@@ -60,6 +92,33 @@ impl Pagetypeinfo {
         let mut zones = self.zones.iter();
         zones.find(|zone| (zone.node, zone.kind) == (node, kind))
     }
+}
+
+/// The rows of "Number of blocks type …".
+fn blocks(text: &str) -> Vec<BlocksByType> {
+    let mut lines = text.lines().map(str::trim);
+    let heads = lines.by_ref().find_map(|line| {
+        let names = line.strip_prefix("Number of blocks type")?;
+        Some(names.split_ascii_whitespace().collect::<Vec<_>>())
+    });
+    let Some(names) = heads else {
+        return Vec::new();
+    };
+    let row = |line: &str| {
+        let (node, rest) = line.strip_prefix("Node ")?.split_once(", zone")?;
+        let mut words = rest.split_ascii_whitespace();
+        let (node, kind) = (node.trim().parse().ok()?, words.next()?.parse().ok()?);
+        let counts = words
+            .map(|word| word.parse().ok())
+            .collect::<Option<Vec<u64>>>()?;
+        let named = names.iter().map(|name| name.to_string()).zip(counts);
+        Some(BlocksByType {
+            node,
+            kind,
+            types: named.collect(),
+        })
+    };
+    lines.map_while(row).collect()
 }
 
 /// A line of the table.

@@ -11,7 +11,7 @@ fn inspect(case: &str) -> (String, Option<i32>) {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/cases");
         let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
         command
-            .args(["inspect", "--charset", "ascii", "--from"])
+            .args(["inspect", "--all", "--charset", "ascii", "--from"])
             .arg(folder.join(case).join("capture.txt"))
             .args(arguments)
             .env("COLUMNS", "80");
@@ -32,7 +32,7 @@ fn inspect_files(files: &[(&str, &str)]) -> String {
     }
     std::fs::write(&path, capture).expect("a capture");
     let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
-    command.args(["inspect", "--charset", "ascii", "--from"]);
+    command.args(["inspect", "--all", "--charset", "ascii", "--from"]);
     let output = command.arg(&path).env("COLUMNS", "120").output();
     let text = String::from_utf8(output.expect("the binary runs").stdout).expect("UTF-8");
     text.split_whitespace().collect::<Vec<_>>().join(" ")
@@ -270,7 +270,7 @@ fn marks_of_two_nodes_are_of_fewer_pages_in_two_zones() {
     let booted = fixtures.join("vm-2-nodes-5.10/booted.txt");
     let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
     let output = command
-        .args(["inspect", "--charset", "ascii"])
+        .args(["inspect", "--all", "--charset", "ascii"])
         .arg(booted)
         .output();
     let text = String::from_utf8(output.expect("the binary runs").stdout).expect("UTF-8");
@@ -308,10 +308,11 @@ fn idle_huge_pages_count_in_pools_of_all_sizes_and_without_the_rest_of_meminfo()
 
 #[test]
 fn nothing_is_wrong_is_said_only_of_what_was_looked_at() {
-    let wrong = "Nothing is wrong here that these files show.";
-    assert_says(&inspect_files(&[("proc/meminfo", MEMINFO)]), &[wrong]);
-    let blocks = "Node 0, zone Normal 1 2 3 4 5 6 7 8 9 10 11\n";
-    let text = inspect_files(&[("proc/buddyinfo", blocks)]);
+    let wrong = "Nothing was found. Looked for: ";
+    let told = MEMINFO.replace("MemFree: 4194304", "MemFree: 7340032") + "SwapFree: 0 kB\n";
+    let text = inspect_files(&[("proc/meminfo", &told)]);
+    assert_says(&text, &[wrong, "swap-full", "Not in this evidence: "]);
+    let text = inspect_files(&[("sys/kernel/mm/lru_gen/enabled", "0x0007\n")]);
     assert_says(&text, &["None of the files that a diagnosis looks at"]);
     assert_never_says(&text, &[wrong]);
     let impossible = MEMINFO.to_owned() + "MemAvailable: 9000000 kB\n";

@@ -50,6 +50,61 @@ fn what_was_set_is_told_from_what_the_kernel_chose() {
 }
 
 #[test]
+fn a_proposed_value_is_judged_for_the_machine_of_the_evidence() {
+    let of = |word| shown(Some(word), HOST);
+    let kills = of("vm.min_free_kbytes=2G");
+    assert!(
+        kills.starts_with("vm.min_free_kbytes = 2097152: refused by apply"),
+        "{kills}"
+    );
+    for part in [
+        "now 67584 (98.9 MiB)",
+        "error min-free-kills",
+        "MemAvailable",
+        "18.7 GiB  now 23 GiB",
+    ] {
+        assert!(kills.contains(part), "{part}: {kills}");
+    }
+    assert!(!kills.contains("plimsoll apply"), "{kills}");
+    assert!(of("swappiness=60").contains("so already; nothing would change"));
+    let dead = of("vm.swappiness=1");
+    assert!(
+        dead.contains("swappiness-dead") && dead.contains("apply vm.swappiness=1"),
+        "{dead}"
+    );
+}
+
+#[test]
+fn a_file_of_proposed_values_is_judged_as_one() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("99-db.conf");
+    std::fs::write(&path, "vm.dirty_ratio = 5\nvm.dirty_background_ratio = 2\n").expect("a file");
+    let text = shown(path.to_str(), HOST);
+    assert!(
+        text.starts_with("2 settings: no rule speaks against it here"),
+        "{text}"
+    );
+    assert!(
+        text.contains("dirty limit") && text.contains("background writeback from"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_word_lists_the_tunables_that_have_it_by_their_names_first() {
+    let text = shown(Some("dirty"), HOST);
+    let first = text.lines().next().unwrap_or_default();
+    assert!(first.contains("dirty"), "{first}");
+    assert!(
+        text.starts_with("vm.") && text.contains("vm.drop_caches"),
+        "{text}"
+    );
+    let output = explain(&["vm.transparent_hugepages", "--of", HOST]);
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(stderr.contains("did you mean thp.enabled?"), "{stderr}");
+}
+
+#[test]
 fn on_a_kernel_as_it_booted_nothing_differs() {
     let booted = "kernels/vm-5gib-7.2/booted.txt";
     let text = shown(None, booted);

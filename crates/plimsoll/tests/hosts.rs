@@ -51,7 +51,7 @@ fn inspect(host: &Path, arguments: &[&str]) -> String {
 #[test]
 fn every_capture_is_shown_as_it_was() {
     for host in all() {
-        let text = inspect(&host, &["--charset", "unicode"]);
+        let text = inspect(&host, &["--all", "--charset", "unicode"]);
         expect_test::expect_file![host.join("inspect.txt")].assert_eq(&text);
         let json = inspect(&host, &["--json"]);
         let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
@@ -64,7 +64,9 @@ fn every_capture_is_shown_as_it_was() {
 fn every_capture_fits_the_terminal_in_both_charsets() {
     for host in all() {
         for charset in ["unicode", "ascii"] {
-            let text = inspect(&host, &["--charset", charset]);
+            let screen = inspect(&host, &["--charset", charset]);
+            assert!(screen.lines().count() < 24, "{}", host.display());
+            let text = inspect(&host, &["--all", "--charset", charset]);
             let too_long = text.lines().find(|line| line.chars().count() > 80);
             assert_eq!(too_long, None, "{}, {charset}", host.display());
             assert!(
@@ -86,7 +88,7 @@ fn what_is_recomputed_equals_the_kernels_numbers() {
 #[test]
 fn marks_as_booted_are_explained_and_equal_once_they_are_made_anew() {
     for vm in captures("inspect") {
-        let booted = inspect(&vm, &["--at", "booted", "--charset", "unicode"]);
+        let booted = inspect(&vm, &["--all", "--at", "booted", "--charset", "unicode"]);
         expect_test::expect_file![vm.join("booted.txt")].assert_eq(&booted);
         assert!(booted.contains("less, as at boot"), "{}", vm.display());
         for snapshot in ["set", "end"] {
@@ -133,7 +135,7 @@ fn the_study_that_made_the_captures_can_be_run_again() {
 #[test]
 fn a_slow_device_that_holds_what_all_may_hold_is_pointed_out() {
     for vm in captures("writeback") {
-        let text = inspect(&vm, &[]);
+        let text = inspect(&vm, &["--all"]);
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(
             text.contains("2% is its part: writers to other devices wait"),

@@ -64,7 +64,7 @@ fn an_interval_gives_rates_and_two_frames() {
     let output = inspect(&["--interval", "0.05", "--json", "--save", text(&capture)]);
     let json: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
     assert_eq!(json["schema"], "plimsoll-inspect");
-    assert_eq!(json["version"], 1);
+    assert_eq!(json["version"], 2);
     assert!(json["reclaim"]["seconds"].as_f64().expect("seconds") >= 0.05);
     let capture = fs::read_to_string(capture).expect("the capture");
     assert_eq!(

@@ -5,6 +5,7 @@
 mod arrows;
 mod circles;
 mod edge;
+mod facts;
 mod lines;
 mod modules;
 mod paths;
@@ -31,6 +32,7 @@ const RULES: &[(&str, Rule)] = &[
     ("lengths and widths", lines::check),
     ("Rust files", rust::check),
     ("paths of tunables", tunables::check),
+    ("no defaults for facts", facts::check),
     ("words and links", words::check),
     ("paths that prose names", paths::check),
     ("the study reference", reference::check),

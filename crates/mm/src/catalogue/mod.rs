@@ -33,7 +33,7 @@ pub use check::{SettingError, check, value_of};
 pub use folder::path_of;
 pub use kernels::{Kernels, Standing};
 pub use names::{Named, Of, Scope, all, find, named, of_devices, of_groups, of_page_sizes};
-pub use spelling::{KeyError, nearest, resolve};
+pub use spelling::{KeyError, below_sys, nearest, resolve};
 pub use taken::sysctl_number;
 pub use tunable::{DefaultRule, Risk, Tunable};
 pub use values::{Unit, Values};

@@ -128,13 +128,28 @@ pub fn resolve(key: &str) -> Result<Named<'_>, KeyError> {
         [] if is_counter(bare) => Err(KeyError::Counter { key: shown(key) }),
         [] => Err(KeyError::Unknown {
             key: shown(key),
-            suggestion: nearest(bare),
+            suggestion: below_sys(bare)
+                .map(|it| it.name.into())
+                .or_else(|| nearest(bare)),
         }),
         several => Err(KeyError::Ambiguous {
             key: shown(key),
             candidates: several.iter().map(|tunable| tunable.name).collect(),
         }),
     }
+}
+
+/// The switch below `/sys` that a key below `vm.` takes for one of `/proc/sys`, in the singular or
+/// the plural: `vm.transparent_hugepages`, `vm.ksm.run`. `None` where it is one of `/proc/sys`.
+#[must_use]
+pub fn below_sys(key: &str) -> Option<&'static Tunable> {
+    let bare = key.strip_prefix("vm.").filter(|_| named(key).is_none())?;
+    let meant = |bare: &str| {
+        let found = resolve(bare).ok()?.tunable;
+        let is_switch = found.scope() == Scope::Machine && found.path.starts_with("sys/");
+        is_switch.then_some(found)
+    };
+    meant(bare).or_else(|| meant(bare.strip_suffix('s')?))
 }
 
 /// The name of the tunable that may have been meant by one that does not exist: one written as a

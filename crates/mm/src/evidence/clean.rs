@@ -53,9 +53,9 @@ pub fn is_text(bytes: &[u8]) -> bool {
 
 /// A line without what does not belong to it, or the reason why it cannot be read.
 ///
-/// Dropped are a CR at its end, NULs at its beginning (the padding of the text before), NULs at its
-/// end, colours of a terminal, and the marks of quoted mail. Blanks that are none of ASCII's become
-/// blanks.
+/// Dropped are a CR at its end, NULs at its beginning (the padding of the text before), NULs at
+/// its end, colours of a terminal, and the marks of quoted mail and of bold text. Blanks that are
+/// none of ASCII's become blanks.
 ///
 /// # Errors
 /// A NUL stands within the line.
@@ -69,8 +69,8 @@ pub fn line(raw: &str) -> Result<Cow<'_, str>, &'static str> {
         false => Cow::Owned(blanks(&without_escapes(text))),
     };
     Ok(match plain {
-        Cow::Borrowed(text) => Cow::Borrowed(unquoted(text)),
-        Cow::Owned(text) => Cow::Owned(unquoted(&text).into()),
+        Cow::Borrowed(text) => Cow::Borrowed(unmarked(unquoted(text))),
+        Cow::Owned(text) => Cow::Owned(unmarked(unquoted(&text)).into()),
     })
 }
 
@@ -81,6 +81,22 @@ fn unquoted(line: &str) -> &str {
         rest = inner.strip_prefix(' ').unwrap_or(inner);
     }
     rest
+}
+
+/// The text without the stars by which Markdown makes it bold: they touch a word.
+fn unmarked(line: &str) -> &str {
+    let starts = line
+        .strip_prefix("**")
+        .filter(|rest| is_word(rest.chars().next()));
+    let line = starts.unwrap_or(line);
+    let ends = line
+        .strip_suffix("**")
+        .filter(|rest| is_word(rest.chars().next_back()));
+    ends.unwrap_or(line)
+}
+
+fn is_word(c: Option<char>) -> bool {
+    c.is_some_and(char::is_alphanumeric)
 }
 
 fn blanks(text: &str) -> String {

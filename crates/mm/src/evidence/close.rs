@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 
 use super::free::{self, Unit};
 use super::reading::Piece;
-use super::{kind, lines, zones};
+use super::{kind, lines, merging, zones};
 use crate::series;
 use crate::snapshot::FACTS;
 
@@ -20,8 +20,10 @@ pub(super) fn close(piece: Piece, unit: Unit) -> (Vec<Piece>, Passed) {
     match piece.what.as_str() {
         "zoneinfo" => whole_zones(piece),
         "free" => (table_of_free(piece, unit), Vec::new()),
+        "top" => (head_of_top(piece), Vec::new()),
         "lscpu" => (cpus(&piece).into_iter().collect(), Vec::new()),
         "meminfo of a node" => (nodes(piece), Vec::new()),
+        "ksm" => (files_of_merging(&piece), Vec::new()),
         "kernel log" => kernel_log(piece),
         "node_exporter" => (metrics(piece), Vec::new()),
         _ if piece.path.is_empty() => {
@@ -52,6 +54,20 @@ fn table_of_free(piece: Piece, unit: Unit) -> Vec<Piece> {
     core::iter::once(piece).chain(meminfo).collect()
 }
 
+/// What `top` printed, and what its head has of meminfo.
+fn head_of_top(piece: Piece) -> Vec<Piece> {
+    let meminfo = free::by_top(&piece.text).map(|text| Piece {
+        path: "proc/meminfo".to_owned(),
+        what: TOP.to_owned(),
+        text,
+        line: piece.line,
+    });
+    core::iter::once(piece).chain(meminfo).collect()
+}
+
+/// The name of the part of meminfo that the head of `top` gives: all others stand before it.
+pub(super) const TOP: &str = "meminfo by top";
+
 /// The name of the part of meminfo that `free` gives: a real meminfo stands before it.
 pub(super) const FREE: &str = "meminfo by free";
 
@@ -65,6 +81,18 @@ fn cpus(piece: &Piece) -> Option<Piece> {
         text: format!("cpus\t{cpus}\n"),
         line: piece.line,
     })
+}
+
+/// The files of samepage merging that were copied by name.
+fn files_of_merging(piece: &Piece) -> Vec<Piece> {
+    let files = merging::files(&piece.text);
+    let file = |(name, number)| Piece {
+        path: format!("{}/{name}", crate::ksm::DIR),
+        text: format!("{number}\n"),
+        what: piece.what.clone(),
+        line: piece.line,
+    };
+    files.map(file).collect()
 }
 
 /// The kernel's files that the metrics were made of.

@@ -28,6 +28,7 @@ pub enum Hint {
 /// Commands after which a text begins.
 const COMMANDS: &[&str] = &[
     "cat",
+    "cd",
     "head",
     "tail",
     "less",

@@ -71,6 +71,57 @@ pub fn meminfo(text: &str, unit: Unit) -> Option<String> {
     (!items.is_empty()).then_some(items)
 }
 
+/// The part of meminfo that the head of `top` has: `KiB Mem : 938748 total, 46416 free, …`,
+/// `MiB Swap: …, 55.7 avail Mem`, and of an older one `Mem: 8149440k total, …`.
+pub(super) fn by_top(text: &str) -> Option<String> {
+    let mut items = String::new();
+    for line in text.lines().take(MOST_OF_HEAD) {
+        let Some((name, values)) = line.split_once(':') else {
+            continue;
+        };
+        let mut names = name.split_ascii_whitespace().rev();
+        let names = match (names.next(), names.next()) {
+            (Some("Mem"), unit) => (["MemTotal", "MemFree"], unit),
+            (Some("Swap"), unit) => (["SwapTotal", "SwapFree"], unit),
+            _ => continue,
+        };
+        let ([total, free], unit) = names;
+        let mut number = None;
+        for word in values.split_ascii_whitespace() {
+            let plain = word.trim_end_matches([',', '.']);
+            let item = match plain {
+                "total" => total,
+                "free" => free,
+                "avail" => "MemAvailable",
+                _ => {
+                    number = amount(plain, unit);
+                    continue;
+                }
+            };
+            if let Some(kib) = number.take() {
+                let _ = writeln!(items, "{item}: {kib} kB");
+            }
+        }
+    }
+    (!items.is_empty()).then_some(items)
+}
+
+/// Lines among which the head of `top` is.
+const MOST_OF_HEAD: usize = 8;
+
+/// A number of `top` in KiB, in the unit before its line or behind it.
+fn amount(word: &str, unit: Option<&str>) -> Option<u64> {
+    let scale = match (unit, word.strip_suffix('k')) {
+        (None, Some(_)) | (Some("KiB"), _) => 1.0,
+        (Some("MiB"), _) => 1024.0,
+        (Some("GiB"), _) => 1024.0 * 1024.0,
+        _ => return None,
+    };
+    let number: f64 = word.trim_end_matches('k').parse().ok()?;
+    let kib = number * scale;
+    (kib >= 0.0 && kib < LARGEST_AMOUNT as f64).then_some(kib as u64)
+}
+
 /// Whether a word is a number with a unit behind it, as `free -h` prints them.
 fn has_unit(word: &str) -> bool {
     word.starts_with(|c: char| c.is_ascii_digit())
@@ -141,6 +192,27 @@ mod tests {
             meminfo(&text.replace("312Mi", "312Xi"), Unit::Rounded),
             None
         );
+    }
+
+    #[test]
+    fn the_head_of_top_has_a_part_of_meminfo() {
+        let rows = [
+            "KiB Mem :   938748 total,    46416 free,   839752 used,    52580 buff/cache\n\
+             KiB Swap:        0 total,        0 free,        0 used.    57068 avail Mem\n",
+            "MiB Mem :    916.7 total,     45.3 free\nMiB Swap: 0.0 total, 0.0 free. 55.7 avail Mem",
+        ];
+        let items = rows.map(|text| by_top(text).expect("a head"));
+        assert_eq!(
+            items[0],
+            "MemTotal: 938748 kB\nMemFree: 46416 kB\nSwapTotal: 0 kB\nSwapFree: 0 kB\n\
+             MemAvailable: 57068 kB\n"
+        );
+        assert!(
+            items[1].starts_with("MemTotal: 938700 kB\nMemFree: 46387 kB\n"),
+            "{}",
+            items[1]
+        );
+        assert_eq!(by_top("Mem: 7983 total, 2673 free\n"), None);
     }
 
     #[test]

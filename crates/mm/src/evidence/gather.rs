@@ -7,7 +7,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt::Write as _;
 
-use super::close::FREE;
+use super::close::{FREE, TOP};
 use super::reading::{Passed, Piece, Reading};
 use super::{NOTE, log, path, split};
 use crate::capture::Frame;
@@ -79,15 +79,18 @@ fn join_settings(trees: &mut Vec<(&str, Vec<&Reading>)>) {
 fn moments(readings: &[&Reading]) -> Vec<Frame> {
     let pieces = || readings.iter().flat_map(|reading| &reading.pieces);
     let mut frames = alloc::vec![Frame::default()];
-    for piece in pieces().filter(|piece| piece.what != FREE && piece.path != log::PATH) {
-        add(&mut frames, piece);
-    }
-    let by_free = pieces().filter(|piece| piece.what == FREE);
-    if frames
-        .iter()
-        .all(|frame| frame.file("proc/meminfo").is_none())
-    {
-        by_free.for_each(|piece| add(&mut frames, piece));
+    let by_tools = [FREE, TOP];
+    let of_kernel =
+        |piece: &&Piece| !by_tools.contains(&piece.what.as_str()) && piece.path != log::PATH;
+    pieces()
+        .filter(of_kernel)
+        .for_each(|piece| add(&mut frames, piece));
+    for tool in by_tools {
+        let mut there = frames.iter();
+        if there.all(|frame| frame.file("proc/meminfo").is_none()) {
+            let told = pieces().filter(|piece| piece.what == tool);
+            told.for_each(|piece| add(&mut frames, piece));
+        }
     }
     frames.retain(|frame| !frame.files.is_empty());
     frames

@@ -27,6 +27,7 @@ pub fn of(line: &str) -> Option<Heading> {
         return Some(Heading::Ends);
     }
     tail_heading(line)
+        .or_else(|| watched(line))
         .or_else(|| prompt(line))
         .or_else(|| command_alone(line))
         .or_else(|| title(line))
@@ -36,6 +37,15 @@ pub fn of(line: &str) -> Option<Heading> {
 fn tail_heading(line: &str) -> Option<Heading> {
     let name = line.strip_prefix("==>")?.strip_suffix("<==")?.trim();
     Some(Heading::Begins(of_name(name)))
+}
+
+/// `Every 1.0s: cat /proc/meminfo   HOST: DATE`, as `watch` writes it.
+fn watched(line: &str) -> Option<Heading> {
+    let (every, command) = line.strip_prefix("Every ")?.split_once("s: ")?;
+    let seconds = every.replace(',', ".").parse::<f64>();
+    let command = command.split("  ").next().unwrap_or(command);
+    let hint = seconds.is_ok().then(|| command::hint(command))?;
+    Some(Heading::Begins(hint.unwrap_or(Hint::Other)))
 }
 
 /// What the name of a file says of its text.

@@ -4,7 +4,7 @@
 //! and goes on while lines fit. A path below [`super::TOOLS`] is kept as it is; an empty one is
 //! of a text that says nothing of memory.
 
-use super::{log, tables};
+use super::{groups, log, merging, tables};
 
 /// A row of the table.
 #[derive(Clone, Copy, Debug)]
@@ -132,6 +132,20 @@ pub const KINDS: &[Kind] = &[
         goes_on: Some(tables::item),
         blank: Blank::Belongs,
     },
+    Kind {
+        what: "events of a group",
+        path: None,
+        begins: tables::nothing,
+        goes_on: Some(tables::item),
+        blank: Blank::Ends,
+    },
+    Kind {
+        what: "ksm",
+        path: Some("plimsoll/tools/ksm"),
+        begins: merging::begins,
+        goes_on: Some(merging::line),
+        blank: Blank::Ends,
+    },
     kernel_file("vmstat", "proc/vmstat", tables::vmstat, tables::item),
     Kind {
         what: "pressure",
@@ -232,6 +246,8 @@ pub fn at(path: &str) -> Option<&'static Kind> {
     let named = |what| KINDS.iter().find(|kind: &&Kind| kind.what == what);
     match path {
         _ if path.starts_with("proc/pressure/") => named("pressure"),
+        _ if path.ends_with("/memory.pressure") => named("pressure"),
+        _ if groups::is_events(path) => named("events of a group"),
         _ if path.ends_with("/smaps") || path.ends_with("/smaps_rollup") => named("smaps"),
         _ if path.starts_with("proc/") && path.ends_with("/status") => named("status of a process"),
         _ if path.ends_with("/memory.stat") => named("memory.stat"),

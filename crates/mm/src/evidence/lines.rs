@@ -3,7 +3,7 @@
 use alloc::format;
 use alloc::string::String;
 
-use super::{clean, kind, path};
+use super::{clean, groups, kind, path};
 
 /// A line that needs no other to be understood.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -12,6 +12,8 @@ pub(super) enum Value<'a> {
     Setting(&'a str, &'a str),
     /// A line of this file: `/proc/sys/vm/swappiness:60`, as `grep . FILE…` prints it.
     Within(String, &'a str),
+    /// Lines of this file of a control group.
+    OfGroup(String, String),
     /// The kernel's release.
     Release(&'a str),
     /// A file that could not be read, and the reason.
@@ -24,6 +26,8 @@ pub(super) fn value(line: &str) -> Option<Value<'_>> {
     setting(line)
         .or_else(|| configured(line))
         .or_else(|| within(line))
+        .or_else(|| balloon(line))
+        .or_else(|| groups::told(line).map(|(path, text)| Value::OfGroup(path, text)))
         .or_else(|| uname(line).map(Value::Release))
         .or_else(|| refused(line))
 }
@@ -37,7 +41,14 @@ fn setting(line: &str) -> Option<Value<'_>> {
     ];
     let name = |byte: u8| byte.is_ascii_alphanumeric() || b"._-/:@".contains(&byte);
     let known = groups.contains(&group) && key.bytes().all(name);
-    known.then(|| Value::Setting(key, value.trim()))
+    known.then(|| Value::Setting(key, without_comment(value).trim()))
+}
+
+/// A value without the comment that stands behind it in a file: the kernel has none.
+fn without_comment(value: &str) -> &str {
+    let ends = [" #", "\t#", " ;", "\t;"];
+    let end = ends.iter().filter_map(|end| value.find(end)).min();
+    &value[..end.unwrap_or(value.len())]
 }
 
 /// `vm.swappiness=60`: `sysctl` prints blanks around the sign, so this is a line of its
@@ -47,6 +58,13 @@ fn configured(line: &str) -> Option<Value<'_>> {
     let plain = key.starts_with("vm.") && !line.contains(' ') && !value.is_empty();
     let known = plain && path::of_key(key).is_some();
     known.then(|| Value::Within(String::from("etc/sysctl.d/pasted.conf"), line))
+}
+
+/// `guest.mem.ballooned = 16712052`, as VMware's tools print it, in KiB.
+fn balloon(line: &str) -> Option<Value<'_>> {
+    let held = line.strip_prefix("guest.mem.ballooned = ")?;
+    let number = held.bytes().all(|byte| byte.is_ascii_digit());
+    number.then(|| Value::Within(String::from("plimsoll/tools/vmware"), line))
 }
 
 /// `/proc/sys/vm/swappiness:60`, and `swappiness:60` where that is a tunable's name.

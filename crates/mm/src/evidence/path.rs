@@ -3,6 +3,7 @@
 use alloc::format;
 use alloc::string::{String, ToString};
 
+use super::groups;
 use crate::catalogue::{self, folder, path_of};
 
 /// Files below `proc` that a frame keeps.
@@ -166,7 +167,9 @@ pub fn named(word: &str) -> Option<String> {
         false => word.to_string(),
     };
     let path = path.strip_prefix('/').unwrap_or(&path);
-    is_kept(path).then(|| path.to_string())
+    is_kept(path)
+        .then(|| path.to_string())
+        .or_else(|| groups::relative(word))
 }
 
 /// The file of a tunable that a bare name means: `swappiness`, `vm.swappiness`, `meminfo`.

@@ -11,7 +11,7 @@ use super::heading::{self, Heading};
 use super::kind::{self, Blank, Kind};
 use super::lines::{self, Value};
 use super::reading::{Passed, Piece, Reading};
-use super::{clean, log, path};
+use super::{clean, groups, log, path};
 use crate::snapshot::FACTS;
 use crate::text::shown;
 
@@ -26,6 +26,7 @@ pub fn split(text: &str, name: &str) -> Reading {
         reading: Reading::of(name),
         hint: heading::of_name(name),
         open: None,
+        folder: None,
     };
     if let Some((tree, path)) = path::known(name) {
         splitter.reading.tree = tree.to_owned();
@@ -54,6 +55,8 @@ struct Splitter {
     reading: Reading,
     hint: Hint,
     open: Option<Open>,
+    /// The folder of the control group in which the shell stands.
+    folder: Option<String>,
 }
 
 /// The file that lines are added to.
@@ -92,7 +95,11 @@ impl Splitter {
             && let Some(heading) = heading::of(line)
         {
             self.close();
+            self.folder = groups::folder(line.trim()).or_else(|| self.folder.take());
             self.hint = match heading {
+                Heading::Begins(Hint::Files(files)) => {
+                    Hint::Files(files.into_iter().map(|path| self.placed(path)).collect())
+                }
                 Heading::Begins(hint) => hint,
                 Heading::Ends => Hint::None,
             };
@@ -112,6 +119,13 @@ impl Splitter {
         }
         self.close();
         self.pass(line, number, "not recognised");
+    }
+
+    /// A file of a group without a name, in the folder where the shell stands.
+    fn placed(&self, path: String) -> String {
+        let folder = self.folder.as_deref();
+        let placed = folder.and_then(|folder| groups::within(&path, folder));
+        placed.unwrap_or(path)
     }
 
     /// Whether the open file is a text of configuration, which only a heading ends.
@@ -212,7 +226,8 @@ impl Splitter {
     /// Begins the file that a heading named.
     fn begin_file(&mut self, path: String, line: &str, number: usize) {
         self.close();
-        let one_value = path::is_setting(&path) && kind::at(&path).is_none();
+        let is_value = path::is_setting(&path) || groups::is_value(&path);
+        let one_value = is_value && kind::at(&path).is_none();
         self.open(kind::at(&path), path, number);
         self.push(line);
         if one_value {
@@ -274,7 +289,7 @@ impl Splitter {
 
     /// A value that a line names by itself.
     fn value(&mut self, value: Value<'_>, number: usize) {
-        if !matches!(value, Value::Within(..)) {
+        if !matches!(value, Value::Within(..) | Value::OfGroup(..)) {
             self.close();
         }
         match value {
@@ -284,6 +299,7 @@ impl Splitter {
                 }
             }
             Value::Within(path, line) => self.within(path, line, number),
+            Value::OfGroup(path, text) => self.within(self.placed(path), &text, number),
             Value::Release(release) => {
                 self.release(release, number);
             }

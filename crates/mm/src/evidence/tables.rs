@@ -125,7 +125,7 @@ pub(super) fn nothing(_: &str) -> bool {
 }
 
 /// A number without sign.
-fn is_number(word: &str) -> bool {
+pub(super) fn is_number(word: &str) -> bool {
     !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit())
 }
 
@@ -443,7 +443,9 @@ pub(super) fn slabtop(line: &str) -> bool {
 /// The head of `top`, or of its table.
 pub(super) fn top(line: &str) -> bool {
     let has = |name| line.split_ascii_whitespace().any(|word| word == name);
-    line.starts_with("top - ") || (has("PID") && has("VIRT") && has("RES"))
+    let tasks = line.starts_with("Tasks:") && line.contains(" total,") && line.contains("running");
+    let cpus = line.starts_with("%Cpu(s):") || line.starts_with("Cpu(s):");
+    tasks || cpus || line.starts_with("top - ") || (has("PID") && has("VIRT") && has("RES"))
 }
 
 /// The head of `ps` with a size.

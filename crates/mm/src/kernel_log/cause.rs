@@ -35,6 +35,12 @@ pub enum Whose {
     Stuck,
     /// Nobody's: CMA found no run of pages.
     Cma,
+    /// Nobody's: vmalloc got no pages or no address space.
+    Vmalloc,
+    /// Nobody's: a slab cache could not grow.
+    Slab,
+    /// Nobody's: memory was dumped, and nothing failed.
+    Dump,
     /// The kernel's within a container, by what its runtime says; which limit is not told.
     Container,
     /// The kernel's; the report's beginning is lost, or what would tell whether zones or a group's
@@ -74,7 +80,8 @@ pub struct Cause {
     pub whose: Whose,
     /// Each zone against the request; empty where zones do not matter.
     pub zones: Vec<ZoneCheck>,
-    /// Why they refused, the main reason first; empty where zones do not matter.
+    /// Why they refused, the main reason first; empty where zones do not matter. Of a dump: why
+    /// they would refuse a request of the kernel for one page.
     pub refusals: Vec<Refusal>,
     /// Whether the request is an assumption: an order-0 request of the kernel that may wait.
     pub assumed: bool,
@@ -97,7 +104,12 @@ impl Cause {
         };
         let by_zones = matches!(
             whose,
-            Whose::Machine | Whose::Policy | Whose::Cpuset | Whose::Unknown | Whose::PageFault
+            Whose::Machine
+                | Whose::Policy
+                | Whose::Cpuset
+                | Whose::Unknown
+                | Whose::PageFault
+                | Whose::Dump
         );
         if by_zones {
             cause.zones = check(report, &request);
@@ -147,6 +159,9 @@ fn whose(report: &Report) -> Whose {
         Event::AllocationFailure | Event::AllocationStall => return Whose::Machine,
         Event::Cma => return Whose::Cma,
         Event::Container => return Whose::Container,
+        Event::Vmalloc => return Whose::Vmalloc,
+        Event::Slab => return Whose::Slab,
+        Event::Dump(_) => return Whose::Dump,
         Event::OomKill => {}
     }
     if report.sysrq {

@@ -14,6 +14,7 @@ pub(super) fn leading(text: &str) -> Option<(Nanos, &str)> {
     let dated = weekday.and_then(|rest| rest.strip_prefix(' '));
     let rest = dated.unwrap_or(text).trim_ascii_start();
     of_syslog(rest)
+        .or_else(|| of_logcat(rest))
         .or_else(|| of_another_language(rest))
         .or_else(|| of_iso(rest))
         .or_else(|| of_unix(rest))
@@ -33,6 +34,21 @@ fn of_syslog(text: &str) -> Option<(Nanos, &str)> {
         Ok(year) if (1970..2200).contains(&year) => Some((nanos(year, month, day, time), after)),
         _ => Some((Nanos::ZERO, rest)),
     }
+}
+
+/// "03-19 10:05:52.172", as Android's logcat writes it.
+fn of_logcat(text: &str) -> Option<(Nanos, &str)> {
+    let (date, rest) = word(text);
+    let (month, day) = date.split_once('-')?;
+    let (time, rest) = word(rest);
+    let two = |text: &str, most: u64| {
+        text.len() == 2
+            && text
+                .parse()
+                .is_ok_and(|number: u64| (1..=most).contains(&number))
+    };
+    let clock = time.contains('.') && seconds_of(time).is_some();
+    (two(month, 12) && two(day, 31) && clock).then_some((Nanos::ZERO, rest))
 }
 
 /// "avril 16 21:08:50": the month in a language that is not read; the time has its seconds.

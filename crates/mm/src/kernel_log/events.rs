@@ -5,9 +5,13 @@ use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::message::{Kind, container_limit, goes_on, is_bare_node, is_piece, is_row, kind};
-use super::prefix::{Line, Source, strip};
+use super::message::{
+    Kind, container_limit, goes_on, is_bare_node, is_piece, is_row, kind, tells_oom,
+};
+use super::prefix::{Line, Source, common, strip};
+use super::slab;
 use super::user_space::Killer;
+use crate::mail;
 use crate::units::Nanos;
 
 /// Messages in a row that do not belong to a report, after which it is over: a call trace is
@@ -42,8 +46,9 @@ pub(super) struct Event {
 /// The events of a text, and how many more there were than are kept.
 pub(super) fn events(text: &str) -> (Vec<Event>, usize) {
     let mut log = Log::default();
-    for line in text.split('\n') {
-        let mut line = strip(line);
+    let before = common(text);
+    for (_, line) in mail::lines(text) {
+        let mut line = strip(line.strip_prefix(before).unwrap_or(&line));
         if let Some(host) = log.only_other_host(&line.host) {
             line.host = host;
         }
@@ -65,6 +70,8 @@ struct Open {
     foreign: usize,
     chosen: bool,
     killed: bool,
+    /// Whether a message says that the OOM killer ran.
+    oom: bool,
     group_kill: bool,
     messages: usize,
     /// Its place among the events.
@@ -118,6 +125,11 @@ impl Log {
             Kind::OomHead => self.begin("oom", line, text),
             Kind::FailureHead => self.begin("allocation-failure", line, text),
             Kind::StallHead => self.begin("allocation-stall", line, text),
+            Kind::VmallocHead => self.begin("vmalloc-failure", line, text),
+            Kind::DumpHead => self.begin("memory-dump", line, text),
+            Kind::SlabHead if !self.open.contains_key(&line.host) => {
+                self.gather("slab-failure", line, text);
+            }
             kind @ (Kind::Chosen | Kind::Killed) => self.kill(kind, line, text),
             Kind::Overcommit => self.gather("overcommit", line, text),
             Kind::Hung => self.gather("hung-task", line, text),
@@ -125,9 +137,19 @@ impl Log {
             Kind::Cma => self.gather("cma-failure", line, text),
             Kind::Container => self.gather("container", line, text),
             Kind::Trace => self.trace(line, text),
-            Kind::Body => self.body(line, text),
+            Kind::Body if self.goes_on_with_slab(line, text) => {
+                self.gather("slab-failure", line, text);
+            }
+            Kind::SlabHead | Kind::Body => self.body(line, text),
             Kind::Other => self.other(line, text),
         }
+    }
+
+    /// Whether a line tells more of the cache that could not grow.
+    fn goes_on_with_slab(&self, line: &Line<'_>, text: &str) -> bool {
+        let last = self.done.last().map(|(_, event)| event.label);
+        let alone = !self.open.contains_key(&line.host);
+        alone && last == Some("slab-failure") && slab::is_line(text)
     }
 
     /// Writes a program's message as its own event, with the name before it.
@@ -279,7 +301,11 @@ impl Log {
 
     fn close(&mut self, host: &str) {
         if let Some(open) = self.open.remove(host) {
-            self.keep(open.number, open.label, open.at, open.text);
+            let label = match open.label {
+                "oom" if !open.oom => "memory-dump",
+                label => label,
+            };
+            self.keep(open.number, label, open.at, open.text);
         }
     }
 
@@ -334,6 +360,7 @@ impl Open {
         if self.text.len() + text.len() > LONGEST_REPORT {
             return;
         }
+        self.oom |= tells_oom(text);
         if self.messages > 0 {
             self.text.push('\n');
         }

@@ -92,6 +92,10 @@ impl Group {
                 return true;
             }
         }
+        if let Some(name) = text.strip_prefix("Memory limit reached of cgroup ") {
+            self.name = name.trim_ascii().to_owned();
+            return true;
+        }
         if let Some(rest) = text.strip_prefix("Memory cgroup stats for ") {
             self.stats(rest);
             return true;

@@ -12,6 +12,12 @@ pub(super) enum Kind {
     FailureHead,
     /// "X: page allocation stalls for …".
     StallHead,
+    /// "X: vmalloc: allocation failure…", and "vmalloc error: …" since 5.13.
+    VmallocHead,
+    /// "SLUB: Unable to allocate memory on node…".
+    SlabHead,
+    /// "SysRq : Show Memory": somebody asks for a dump.
+    DumpHead,
     /// "Out of memory: …", "Memory cgroup out of memory: …": the choice of a victim.
     Chosen,
     /// "Killed process …" alone.
@@ -65,8 +71,8 @@ const BODY: [&str; 35] = [
     "cpuset=",
     "Kernel panic - not syncing",
     "System is deadlocked on memory",
-    "SLUB:",
-    "SLAB:",
+    "Memory limit reached of cgroup",
+    "Hardware name: ",
     "Unreclaimable slab info",
     "SysRq : Manual OOM",
     "sysrq: Manual OOM",
@@ -99,6 +105,7 @@ pub(super) fn kind(text: &str) -> Kind {
         || is_summary(text)
         || is_row(text)
         || is_count(text)
+        || super::slab::is_line(text)
         || (text.contains("cpuset=") && text.contains("mems_allowed="));
     match body {
         true => Kind::Body,
@@ -109,14 +116,29 @@ pub(super) fn kind(text: &str) -> Kind {
 
 /// Messages that begin or end a report, or are one.
 fn event(text: &str) -> Option<Kind> {
-    if text.contains("invoked oom-killer:") || text.contains("invoked OOM killer:") {
+    const OOM: [&str; 3] = [
+        "invoked oom-killer:",
+        "invoked OOM killer:",
+        "invoked oom: gfp_mask",
+    ];
+    if OOM.iter().any(|words| text.contains(words)) {
         return Some(Kind::OomHead);
+    }
+    if text.contains("vmalloc: allocation failure") || text.contains("vmalloc error: size ") {
+        return Some(Kind::VmallocHead);
     }
     if text.contains(": page allocation failure") {
         return Some(Kind::FailureHead);
     }
     if text.contains(": page allocation stalls for ") {
         return Some(Kind::StallHead);
+    }
+    if text.starts_with("SLUB: Unable to allocate") || text.starts_with("SLAB: Unable to allocate")
+    {
+        return Some(Kind::SlabHead);
+    }
+    if is_dump_head(text) {
+        return Some(Kind::DumpHead);
     }
     if is_choice(text) {
         return Some(Kind::Chosen);
@@ -140,6 +162,43 @@ fn event(text: &str) -> Option<Kind> {
     lockup.then_some(Kind::Lockup)
 }
 
+/// "SysRq : Show Memory", "sysrq: Show Memory" or both in one.
+fn is_dump_head(text: &str) -> bool {
+    let sysrq = text.starts_with("SysRq :") || text.starts_with("sysrq:");
+    sysrq && text.ends_with("Show Memory")
+}
+
+/// Whether a message alone says that the OOM killer runs: parts of a report that no dump and no
+/// failed allocation has.
+pub(super) fn tells_oom(text: &str) -> bool {
+    const STARTS: [&str; 8] = [
+        "oom-kill:",
+        "Task in /",
+        "Tasks in /",
+        "memory: usage ",
+        "Memory cgroup stats for ",
+        "Tasks state",
+        "[ pid",
+        "[  pid",
+    ];
+    const TRACE: [&str; 4] = [
+        "out_of_memory+",
+        "oom_kill_process+",
+        "oom_kill_process.",
+        "mem_cgroup_oom_synchronize+",
+    ];
+    let kinds = [Kind::OomHead, Kind::Chosen, Kind::Killed];
+    event(text).is_some_and(|kind| kinds.contains(&kind))
+        || STARTS.iter().any(|start| text.starts_with(start))
+        || text.contains("Manual OOM")
+        || (!is_stale(text) && TRACE.iter().any(|name| text.contains(name)))
+}
+
+/// Whether a line of a call trace was found on the stack and may be older than the call.
+fn is_stale(text: &str) -> bool {
+    text.starts_with("? ") || text.contains("] ? ")
+}
+
 fn is_choice(text: &str) -> bool {
     let place = [
         "Memory cgroup out of memory",
@@ -157,7 +216,7 @@ pub(super) fn of_trace(text: &str) -> Option<Refused> {
     const GROUP: [&str; 2] = ["mem_cgroup_out_of_memory", "mem_cgroup_oom_synchronize"];
     const ZONES: [&str; 2] = ["__alloc_pages_slowpath", "__alloc_pages_may_oom"];
     let has = |names: &[&str]| names.iter().any(|name| text.contains(name));
-    if text.starts_with("? ") || text.contains("] ? ") {
+    if is_stale(text) {
         return None;
     }
     match (has(&GROUP), has(&ZONES)) {
@@ -224,8 +283,29 @@ pub(super) fn goes_on(before: &str, text: &str) -> bool {
         before.starts_with("lowmem_reserve") && text.split(' ').all(number)
     };
     let value = first.trim_end_matches([',', ')']).ends_with("kB") || first.starts_with("(");
+    if row_goes_on(before, text) {
+        return true;
+    }
     let limit = before.starts_with("Task in /") && !before.contains(" limit of ");
     pair || value || limit || first == "=" || reserve()
+}
+
+/// Whether a row of the table of processes, or its heading, was broken before its last column: the
+/// name.
+fn row_goes_on(before: &str, text: &str) -> bool {
+    let number = |word: &str| {
+        word.trim_start_matches('-')
+            .bytes()
+            .all(|b| b.is_ascii_digit())
+    };
+    let last = before.rsplit(' ').next().unwrap_or_default();
+    let heading = before.starts_with("[ pid") || before.starts_with("[  pid");
+    let first = text.split(' ').next().unwrap_or_default();
+    match (heading, is_row(before)) {
+        (true, _) => last != "name" && !first.is_empty(),
+        (_, true) => number(last) && number(first),
+        _ => false,
+    }
 }
 
 /// "Node 0" alone: kernels from 4.9 on that lost the marks of continued lines, and the logs that

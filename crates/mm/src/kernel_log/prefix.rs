@@ -81,15 +81,10 @@ fn read(line: &str) -> Line<'_> {
         line: Line::default(),
         dated: false,
     };
-    for _ in 0..PREFIXES {
-        let before = reader.rest.len();
-        reader.step();
-        if reader.rest.len() == before {
-            break;
-        }
-        reader.line.prefixed = true;
+    reader.steps();
+    if reader.fall_back() {
+        reader.steps();
     }
-    reader.fall_back();
     reader.line.text = Cow::Borrowed(reader.rest);
     reader.line
 }
@@ -123,6 +118,18 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
+    /// Takes off one prefix after the other.
+    fn steps(&mut self) {
+        for _ in 0..PREFIXES {
+            let before = self.rest.len();
+            self.step();
+            if self.rest.len() == before {
+                break;
+            }
+            self.line.prefixed = true;
+        }
+    }
+
     /// Takes off one prefix, if there is one.
     fn step(&mut self) {
         let rest = self.rest;
@@ -195,33 +202,66 @@ impl<'a> Reader<'a> {
         true
     }
 
-    /// A header of a kind that nobody told us about still says "kernel:".
-    fn fall_back(&mut self) {
+    /// A header of a kind that nobody told us about still says "kernel:", or has the kernel's own
+    /// time behind it. Whether more prefixes may follow.
+    fn fall_back(&mut self) -> bool {
         if self.line.source != Source::Unknown {
-            return;
+            return false;
         }
         let head = super::text::head(self.rest, HEADER);
-        if let Some(rest) = behind_priority(self.rest, head) {
-            self.rest = rest;
-            self.line.prefixed = true;
-            if let Some((stamp, rest)) = bracket(rest) {
-                self.stamp(stamp, rest);
-            }
-            return;
-        }
-        let Some(at) = head.find(" kernel: ").map(|at| at + " kernel: ".len()) else {
-            return;
+        let named = || {
+            let at = head.find(" kernel: ")? + " kernel: ".len();
+            let numbered = head[..at].bytes().any(|byte| byte.is_ascii_digit());
+            numbered.then(|| self.rest[at..].trim_ascii_start())
         };
-        if !head[..at].bytes().any(|byte| byte.is_ascii_digit()) {
-            return;
+        let found = behind_priority(self.rest, head)
+            .or_else(named)
+            .or_else(|| behind_anything(self.rest, head).filter(|_| !self.line.prefixed));
+        let Some(rest) = found else {
+            return false;
+        };
+        if head.contains(" kernel: ") {
+            self.line.source = Source::Kernel;
         }
-        self.rest = self.rest[at..].trim_ascii_start();
-        self.line.source = Source::Kernel;
+        self.rest = rest;
         self.line.prefixed = true;
-        if let Some((stamp, rest)) = bracket(self.rest) {
-            self.stamp(stamp, rest);
-        }
+        true
     }
+}
+
+/// What stands before every line alike, with the blank behind it: a program that copies a console
+/// writes a number or a name of its own. Empty where there is nothing of the kind.
+pub(super) fn common(text: &str) -> &str {
+    const ENOUGH: usize = 8;
+    let lines = || {
+        text.split('\n')
+            .filter(|line| !line.trim_ascii().is_empty())
+    };
+    let Some((first, word)) = lines()
+        .next()
+        .and_then(|line| Some((line, line.find(' ')?)))
+    else {
+        return "";
+    };
+    let before = &first[..=word];
+    let all = lines().take(100).count();
+    let same = lines()
+        .take(100)
+        .filter(|line| line.starts_with(before))
+        .count();
+    match same >= ENOUGH && same * 10 >= all * 9 && !strip(first).prefixed {
+        true => before,
+        false => "",
+    }
+}
+
+/// What begins with the kernel's time in brackets, within the first words of a line.
+fn behind_anything<'a>(text: &'a str, head: &str) -> Option<&'a str> {
+    let mut opened = head.match_indices('[').take(4);
+    opened.find_map(|(at, _)| {
+        let (stamp, _) = bracket(&text[at..])?;
+        (at > 0 && at <= 48 && stamp > Nanos::ZERO).then(|| &text[at..])
+    })
 }
 
 /// What stands behind "<6>" where a time of the kernel follows: a hypervisor writes its own header

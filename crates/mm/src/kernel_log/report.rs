@@ -9,6 +9,7 @@ use super::group::Group;
 use super::message::{self, Kind, is_row, kind};
 use super::nodes::NodeSet;
 use super::prefix::strip;
+use super::slab::Slabs;
 use super::tasks::{Killed, Processes};
 use super::text::{after, leading_number, number_after, pairs, value_of};
 use super::user_space::Killer;
@@ -39,8 +40,38 @@ pub enum Event {
     Lockup,
     /// CMA found no run of pages; nothing was killed.
     Cma,
+    /// vmalloc got no pages or no address space; nothing was killed.
+    Vmalloc,
+    /// A slab cache could not grow; nothing was killed.
+    Slab,
+    /// A dump of memory: nothing failed and nothing was killed.
+    Dump(Dump),
     /// A container's runtime or an orchestrator says that a kernel OOM kill ended it.
     Container,
+}
+
+/// Why memory was dumped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dump {
+    /// SysRq m asked.
+    SysRq,
+    /// A panic that is not for memory (`panic_print`).
+    Panic,
+    /// The log does not say.
+    Untold,
+}
+
+/// Why the kernel panicked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Panic {
+    /// `vm.panic_on_oom` = 1: the machine as a whole was out of memory.
+    SystemWide,
+    /// `vm.panic_on_oom` = 2: any OOM kill, also one within a group or a node.
+    Compulsory,
+    /// Nothing was left that may be killed.
+    NoneLeft,
+    /// Not for memory.
+    Other,
 }
 
 /// What refused, as far as words other than the numbers tell.
@@ -70,6 +101,8 @@ pub struct Report {
     pub order: Option<i32>,
     /// The kernel's release.
     pub release: Option<String>,
+    /// "Hardware name:", which tells a virtual machine.
+    pub hardware: Option<String>,
     /// The size of a page, by the smallest block of the free lists, or by what was killed against
     /// its row of the table; 4 KiB where neither is there.
     pub page: PageSize,
@@ -113,18 +146,22 @@ pub struct Report {
     pub processes: Processes,
     /// The control group's part.
     pub group: Group,
+    /// Slab caches that could not grow, and those that hold memory.
+    pub slabs: Slabs,
     /// What was killed.
     pub killed: Vec<Killed>,
     /// Whether a whole group was killed (`memory.oom.group`).
     pub whole_group: bool,
-    /// Whether the kernel panicked, by `vm.panic_on_oom` or for lack of a process to kill.
-    pub panicked: bool,
+    /// Why the kernel panicked, where it did.
+    pub panic: Option<Panic>,
     /// Whether nothing could be killed.
     pub no_victim: bool,
     /// Whether SysRq asked.
     pub sysrq: bool,
     /// Messages that tell the event, for events of several.
     pub messages: u64,
+    /// Whether a message says that the OOM killer ran: without one the report is a dump.
+    oom_told: bool,
 }
 
 impl Report {
@@ -147,6 +184,7 @@ impl Report {
         if is_row(text) {
             return self.processes.line(text);
         }
+        self.oom_told |= message::tells_oom(text);
         if self.event == Event::Container {
             let limit = message::container_limit(text).map(str::to_owned);
             self.container_limit = self.container_limit.take().or(limit);
@@ -159,6 +197,12 @@ impl Report {
             Kind::OomHead => self.asked(Event::OomKill, text),
             Kind::FailureHead => self.asked(Event::AllocationFailure, text),
             Kind::StallHead => self.asked(Event::AllocationStall, text),
+            Kind::VmallocHead => self.asked(Event::Vmalloc, text),
+            Kind::DumpHead => self.tell(Event::Dump(Dump::SysRq), text),
+            Kind::SlabHead => {
+                self.slabs.line(text);
+                self.tell(Event::Slab, text);
+            }
             Kind::Chosen | Kind::Killed => self.kill(text),
             Kind::Overcommit => self.tell(Event::Overcommit, text),
             Kind::Hung => self.tell(Event::HungTask, text),
@@ -218,7 +262,6 @@ impl Report {
         if self.head.is_empty() {
             self.head = text.to_owned();
         }
-        self.panicked |= text.contains("panic");
         self.no_victim |= text.contains("no killable processes");
         if text.contains("Memory cgroup out of memory") && self.constraint.is_none() {
             self.constraint = Some("CONSTRAINT_MEMCG".into());
@@ -248,7 +291,7 @@ impl Report {
             self.zone_line(line);
             return true;
         }
-        if self.processes.line(text) || self.group.line(text) {
+        if self.processes.line(text) || self.group.line(text) || self.slabs.line(text) {
             return true;
         }
         if let Some(rest) = text.strip_prefix("oom-kill:") {
@@ -258,8 +301,10 @@ impl Report {
             return true;
         }
         self.release = self.release.take().or_else(|| release(text));
+        let hardware = text.strip_prefix("Hardware name: ").map(str::to_owned);
+        self.hardware = self.hardware.take().or(hardware);
         self.whole_group |= text.contains("memory.oom.group");
-        self.panicked |= text.starts_with("Kernel panic");
+        self.panic = self.panic.or_else(|| panic_of(text));
         self.sysrq |= text.contains("Manual OOM");
         if text.contains(" mems_allowed=") || text.contains(",mems_allowed=") {
             self.bounds(text);
@@ -336,6 +381,12 @@ impl Report {
 
     /// What needs the release or the page size, which stand behind the head.
     fn finish(&mut self) {
+        if self.event == Event::OomKill && !self.oom_told {
+            self.event = Event::Dump(match self.panic {
+                Some(Panic::Other) => Dump::Panic,
+                _ => Dump::Untold,
+            });
+        }
         let release = self.version();
         self.gfp = Gfp::in_message(&self.head, release);
         self.sysrq |= self.order == Some(-1);
@@ -383,10 +434,24 @@ impl Report {
     }
 }
 
+/// Why the kernel panics, by the line that says so.
+fn panic_of(text: &str) -> Option<Panic> {
+    let why = text.strip_prefix("Kernel panic - not syncing: ")?;
+    Some(match why {
+        _ if why.contains("compulsory panic_on_oom") => Panic::Compulsory,
+        _ if why.contains("panic_on_oom") => Panic::SystemWide,
+        _ if why.contains("deadlocked on memory") || why.contains("no killable process") => {
+            Panic::NoneLeft
+        }
+        _ => Panic::Other,
+    })
+}
+
 /// The task that a head names.
 fn task_of(event: Event, text: &str) -> String {
     let end = match event {
-        Event::OomKill => text.find(" invoked oom-killer"),
+        Event::OomKill => text.find(" invoked "),
+        Event::Vmalloc => text.find(": vmalloc"),
         Event::AllocationFailure => text.find(": page allocation failure"),
         Event::AllocationStall => text.find(": page allocation stalls"),
         Event::Overcommit => {

@@ -171,6 +171,14 @@ impl Zone {
         Kib(self.items.get(item).unwrap_or(0))
     }
 
+    /// Whether its line is whole enough to be held against a request: of one that is cut off, what
+    /// stands at its end (CMA's pages) is not told.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        let has = |item: &&str| self.items.get(item).is_some();
+        ["free", "min", "low", "high"].iter().all(has) && ["present", "managed"].iter().any(has)
+    }
+
     /// Whether it has memory.
     #[must_use]
     pub fn is_populated(&self) -> bool {

@@ -112,12 +112,13 @@ impl Request {
     }
 }
 
-/// All zones with memory, in the report's order.
+/// All zones with memory whose lines are whole, in the report's order.
 pub(super) fn check(report: &Report, request: &Request) -> Vec<ZoneCheck> {
     let length = report.zones.iter().map(|zone| zone.reserve.len()).max();
     let layout = layout(report, length.unwrap_or(0));
-    let zones = report.zones.iter().filter(|zone| zone.is_populated());
+    let zones = report.zones.iter();
     zones
+        .filter(|zone| zone.is_populated() && zone.is_whole())
         .map(|zone| one(report, request, &layout, zone))
         .collect()
 }
@@ -127,7 +128,7 @@ fn one(report: &Report, request: &Request, layout: &[ZoneKind], zone: &Zone) -> 
     let highest = gfp.highest_zone();
     let atomic = gfp.is_atomic() && gfp.high;
     let keep = |unless: bool, amount: Kib| if unless { Kib::ZERO } else { amount };
-    let cma = keep(gfp.movable, zone.kib("free_cma"));
+    let cma = keep(gfp.movable, free_cma(report, zone));
     let highatomic = keep(atomic, held_for_atomic(zone));
     let free = zone.kib("free");
     let rest = (1_u64 << request.order.min(32)) - 1;
@@ -165,6 +166,18 @@ fn one(report: &Report, request: &Request, layout: &[ZoneKind], zone: &Zone) -> 
     };
     check.answer = answer(report, request, zone, &check);
     check
+}
+
+/// The zone's free pages of CMA: by its line, or where one zone has all that is free by the totals.
+fn free_cma(report: &Report, zone: &Zone) -> Kib {
+    let told = zone.items.get("free_cma").map(Kib);
+    let total = || {
+        let total = Pages(report.summary.get("free_cma")?).kib(report.page);
+        let mut large = report.zones.iter().filter(|zone| zone.kib("free") >= total);
+        let alone = large.next()? == zone && large.next().is_none();
+        alone.then_some(total)
+    };
+    told.or_else(total).unwrap_or_default()
 }
 
 /// Since 6.13 what is free of it is printed, and that is what the allocator takes off; before, the

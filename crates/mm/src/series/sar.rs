@@ -74,7 +74,7 @@ struct Stamp<'a> {
 }
 
 impl<'a> Stamp<'a> {
-    /// "16:38:12", "04:38:12 PM", "16.38.12".
+    /// "16:38:12", "04:38:12 PM", "16.38.12", "16:38:12 IST".
     fn of(line: &'a str) -> Option<Self> {
         let end = line.find([' ', '\t'])?;
         let seconds = clock(&line[..end])?;
@@ -86,11 +86,13 @@ impl<'a> Stamp<'a> {
             () => None,
         };
         let Some(half) = half else {
-            let text = &line[..end];
+            let zone = word.len() <= 5 && word.bytes().all(|byte| byte.is_ascii_uppercase());
+            let zone = zone && !["CPU", "DEV", "IFACE", "TTY", "INTR", "LINUX"].contains(&word);
+            let behind = rest.get(word.len()..).filter(|_| zone);
             return Some(Self {
-                text,
+                text: &line[..end],
                 seconds,
-                rest,
+                rest: behind.unwrap_or(rest).trim_ascii_start(),
             });
         };
         let end = line.len() - rest.len() + word.len();

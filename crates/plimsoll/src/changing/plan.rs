@@ -218,7 +218,7 @@ fn in_bytes(named: Named<'_>, text: &str, page: PageSize) -> Option<Bytes> {
 }
 
 /// The figures that differ.
-fn effects(before: &Snapshot, after: &Snapshot) -> Vec<Effect> {
+pub(crate) fn effects(before: &Snapshot, after: &Snapshot) -> Vec<Effect> {
     let high = |it: &Snapshot| {
         let zones = it.zoneinfo.as_ref()?.zones.iter();
         let pages: u64 = zones.map(|zone| zone.watermarks.high.0).sum();

@@ -1,21 +1,24 @@
 //! `plimsoll explain`: what a tunable is, what its value comes to here, and what changing it does.
 
 use std::io::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 use conf::Tree;
 use host::Root;
 use mm::capture::{Capture, Frame};
-use mm::catalogue::{self, KeyError, folder};
+use mm::catalogue::{self, KeyError, Tunable, folder};
 use mm::snapshot::Snapshot;
 
 use super::inspect::evidence::{self, Facts, Read};
+use crate::changing::asked;
 use crate::exit::ExitCode;
 use crate::term::{self, Canvas, Charset};
 use crate::view::View;
 use crate::view::explain::overview::Overview;
+use crate::view::explain::proposed::Proposed;
 use crate::view::explain::{Explanation, Looked, boot};
+use crate::view::page::Page;
 
 /// Folders of which each file should be a tunable or a counter that is known.
 const FOLDERS: [&str; 6] = [
@@ -29,15 +32,18 @@ const FOLDERS: [&str; 6] = [
 
 /// Explain a tunable: its value in bytes here, the kernel's own choice, what goes with it
 ///
-/// KEY may be written in any spelling: vm.swappiness, vm/swappiness, /proc/sys/vm/swappiness,
+/// KEY=VALUE, or a file of them, is judged instead: what it would change in bytes, what lint says
+/// of it on this machine, what was measured. A word, such as dirty, lists the tunables that have
+/// it. KEY may be written in any spelling: vm.swappiness, vm/swappiness, /proc/sys/vm/swappiness,
 /// swappiness, ksm.run, /sys/kernel/mm/lru_gen/min_ttl_ms, bdi.sda.max_ratio,
 /// system.slice/memory.high, MemoryHigh. Without KEY it lists the tunables that differ from what
 /// this kernel chooses on this machine, the largest effect first. Needs no root and changes
 /// nothing.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The tunable [default: all that differ from the kernel's own choice]
-    #[arg(value_name = "KEY")]
+    /// The tunable, a value proposed for it, a file of such values, or a word to search for
+    /// [default: all that differ from the kernel's own choice]
+    #[arg(value_name = "KEY[=VALUE]|FILE")]
     key: Option<String>,
     /// Explain it for the machine that this evidence comes from: whatever `inspect` reads; - is
     /// standard input
@@ -55,8 +61,15 @@ pub(crate) struct Args {
 
 /// Explains.
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
-    // A key that means nothing is said before anything is read.
     let key = args.key.as_deref();
+    let is_file = |key: &str| catalogue::resolve(key).is_err() && Path::new(key).is_file();
+    if let Some(word) = key.filter(|key| key.contains('=') || is_file(key)) {
+        return judged(&args, word);
+    }
+    if let Some(found) = key.and_then(with_word).filter(|_| !args.json) {
+        return write(&listed(&found, canvas(&args)));
+    }
+    // A key that means nothing is said before anything is read.
     let named = key.map(catalogue::resolve).transpose().map_err(way_out)?;
     let frame = frame(&args)?;
     let snapshot = Snapshot::parse(&frame);
@@ -83,10 +96,51 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
             }
         }
     };
+    write(&text)
+}
+
+fn write(text: &str) -> anyhow::Result<ExitCode> {
     let mut out = term::out();
     out.write_all(text.as_bytes())?;
     out.flush()?;
     Ok(ExitCode::Done)
+}
+
+/// Judges proposed values.
+fn judged(args: &Args, word: &str) -> anyhow::Result<ExitCode> {
+    let asked = asked::read(&[word.to_owned()])?;
+    let frame = frame(args)?;
+    let snapshot = Snapshot::parse(&frame);
+    let proposed = Proposed::of(&frame, &snapshot, asked.settings);
+    let text = match args.json {
+        true => proposed.json() + "\n",
+        false => proposed.text(canvas(args), &in_a_command(&args.evidence)),
+    };
+    write(&text)
+}
+
+/// The tunables with this word, where it is no name of one and several have it.
+fn with_word(word: &str) -> Option<Vec<&'static Tunable>> {
+    let is_word = word.len() >= 3 && word.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
+    let unknown = matches!(catalogue::resolve(word), Err(KeyError::Unknown { .. }));
+    let word = word.to_ascii_lowercase();
+    let has = |tunable: &&Tunable| {
+        tunable.name.contains(&word) || tunable.effect.to_ascii_lowercase().contains(&word)
+    };
+    let of_one = catalogue::of_devices().chain(catalogue::of_page_sizes());
+    let all = catalogue::all().chain(of_one).chain(catalogue::of_groups());
+    let mut found: Vec<&Tunable> = all.filter(has).collect();
+    found.sort_by_key(|tunable| !tunable.name.contains(&word));
+    (is_word && unknown && found.len() > 1).then_some(found)
+}
+
+fn listed(found: &[&Tunable], canvas: Canvas) -> String {
+    let mut page = Page::new(canvas);
+    for tunable in found {
+        page.line(tunable.name);
+        page.paragraph(4, tunable.effect);
+    }
+    page.into_text()
 }
 
 /// The evidence as a further command names it; a word in its place where that cannot be typed.

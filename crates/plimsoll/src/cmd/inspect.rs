@@ -17,7 +17,7 @@ use mm::evidence::redact::redacted;
 use crate::exit::ExitCode;
 use crate::term::{self, Canvas, Charset};
 use crate::view::compare::Compare;
-use crate::view::{Section, View};
+use crate::view::{Extent, Section, View, findings};
 
 /// Show the state of this machine's memory in the kernel's own terms
 ///
@@ -54,7 +54,10 @@ pub(crate) struct Args {
     /// Show the state again after every interval, until interrupted
     #[arg(long)]
     watch: bool,
-    /// Show only these sections [default: all, the diagnosis first]
+    /// Show everything, and not one screen
+    #[arg(long, conflicts_with_all = ["section", "json"])]
+    all: bool,
+    /// Show only these sections [default: one screen, the diagnosis first]
     #[arg(
         long,
         value_name = "NAME",
@@ -63,10 +66,11 @@ pub(crate) struct Args {
     )]
     section: Vec<Section>,
     /// Show only the diagnosis
-    #[arg(long, conflicts_with_all = ["section", "json"])]
+    #[arg(long, conflicts_with_all = ["section", "all", "json"])]
     brief: bool,
     /// Show nothing; only the exit code of --check answers
-    #[arg(long, conflicts_with_all = ["section", "brief", "json", "watch"], requires = "check")]
+    #[arg(long, requires = "check",
+        conflicts_with_all = ["section", "brief", "all", "json", "watch"])]
     quiet: bool,
     /// Write JSON, one document in a line
     #[arg(long)]
@@ -75,6 +79,9 @@ pub(crate) struct Args {
     /// nothing could be recomputed
     #[arg(long)]
     check: bool,
+    /// Show the page of a finding; without a name all findings
+    #[arg(long, value_name = "FINDING", num_args = 0..=1, exclusive = true)]
+    explain: Option<Option<String>>,
     /// Draw with these characters [default: what the locale says]
     #[arg(long, value_name = "SET")]
     charset: Option<Charset>,
@@ -89,6 +96,9 @@ impl Args {
 
 /// Inspects.
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
+    if let Some(name) = &args.explain {
+        return findings::pages().show(name.as_deref());
+    }
     if args.watch {
         return watch(&args);
     }
@@ -215,16 +225,18 @@ fn show(view: &View, args: &Args) -> anyhow::Result<()> {
     match (args.json, args.quiet) {
         (_, true) => return Ok(()),
         (true, _) => writeln!(out, "{}", view.json())?,
-        _ => out.write_all(view.text(canvas(args), &shown(args)).as_bytes())?,
+        _ => out.write_all(view.text(canvas(args), &extent(args)).as_bytes())?,
     }
     Ok(out.flush()?)
 }
 
-/// The sections that were asked for; none are all.
-fn shown(args: &Args) -> Vec<Section> {
-    match args.brief {
-        true => vec![Section::Diagnosis],
-        false => args.section.clone(),
+/// How much was asked for.
+fn extent(args: &Args) -> Extent {
+    match (args.brief, args.all || args.check, args.section.is_empty()) {
+        (true, ..) => Extent::Some(vec![Section::Diagnosis]),
+        (.., false) => Extent::Some(args.section.clone()),
+        (_, true, _) => Extent::All,
+        _ => Extent::Screen,
     }
 }
 

@@ -1,6 +1,5 @@
 //! `plimsoll lint`: what is wrong with settings, on this machine or wherever they stand.
 
-mod explain;
 mod fixing;
 mod github;
 mod human;
@@ -15,7 +14,7 @@ use std::path::PathBuf;
 use mm::text::one_line;
 
 use crate::exit::ExitCode;
-use crate::lint::{Choice, Report, Severity, table};
+use crate::lint::{Choice, Report, Severity, page, table};
 use crate::term::{self, Canvas};
 
 use self::targets::Targets;
@@ -87,7 +86,7 @@ const PASSES: usize = 8;
 /// Lints.
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     if let Some(name) = &args.explain {
-        return explain::run(name.as_deref());
+        return page::pages().show(name.as_deref());
     }
     let settings = settings::read()?;
     let choice = choice(&args, settings.choice)?;
@@ -178,7 +177,7 @@ fn choice(args: &Args, of_file: Choice) -> anyhow::Result<Choice> {
 fn rules(names: &[String]) -> anyhow::Result<Vec<&'static str>> {
     let rule = |name: &String| {
         let found = table::find(name).map(|rule| rule.name);
-        found.ok_or_else(|| explain::no_rule(name))
+        found.ok_or_else(|| page::pages().no_such(name))
     };
     names.iter().map(rule).collect()
 }

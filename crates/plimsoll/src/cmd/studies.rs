@@ -2,7 +2,7 @@
 
 use std::io::Write as _;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 use lab::calibration;
 use lab::study::{BUILT_IN, Cost, Study, memory, roughly};
 use serde::Serialize;
@@ -15,6 +15,9 @@ use crate::term::{self, bold};
 /// run it
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
+    /// List only those that have this word in name, title, question or settings
+    #[arg(value_name = "WORD")]
+    word: Option<String>,
     /// Write JSON, one document in a line
     #[arg(long)]
     json: bool,
@@ -54,8 +57,14 @@ struct Document {
 
 /// Lists.
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
-    let lines = BUILT_IN.iter().map(|(name, _)| Line::of(name));
+    let names = BUILT_IN
+        .iter()
+        .filter(|(_, text)| has(text, args.word.as_deref()));
+    let lines = names.map(|(name, _)| Line::of(name));
     let lines = lines.collect::<anyhow::Result<Vec<Line>>>()?;
+    if let (Some(word), true) = (&args.word, lines.is_empty()) {
+        bail!("{word}: no built-in study has this word; plimsoll studies lists all");
+    }
     let mut out = term::out();
     match (args.json, args.csv) {
         (true, _) => {
@@ -75,6 +84,12 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         }
     }
     Ok(ExitCode::Done)
+}
+
+/// Whether a study's text has a word, in upper or lower case.
+fn has(text: &str, word: Option<&str>) -> bool {
+    let text = || text.to_ascii_lowercase();
+    word.is_none_or(|word| text().contains(&word.to_ascii_lowercase()))
 }
 
 impl Line {

@@ -32,7 +32,9 @@ impl Fix {
         match form {
             Form::Sysctl | Form::Tmpfiles => true,
             Form::Yaml => self.with().is_some(),
-            Form::Udev | Form::Tuned | Form::Told | Form::Live => false,
+            Form::Udev | Form::Tuned | Form::Script | Form::Image | Form::Told | Form::Live => {
+                false
+            }
         }
     }
 

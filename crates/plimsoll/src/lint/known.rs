@@ -102,10 +102,11 @@ fn is_known(name: &str) -> bool {
     catalogue::find(name).is_some() || ALIVE.contains(&name) || gone()
 }
 
-/// Whether a name is one below `vm.` that no kernel has or had; a pattern is none.
+/// Whether a name is one below `vm.` that no kernel has or had; a pattern is none, nor is a switch
+/// of `/sys`.
 pub(crate) fn is_strange(name: &str) -> bool {
     let plain = name.starts_with("vm.") && !name.contains(['*', '?', '[', '{', '$', '%']);
-    plain && !is_known(name)
+    plain && !is_known(name) && catalogue::below_sys(name).is_none()
 }
 
 /// A key, and by how many edits another one differs from it.

@@ -10,9 +10,7 @@ use mm::snapshot::Snapshot;
 use mm::units::{Bytes, Kib, Pages};
 use mm::zoneinfo::Zone;
 
-/// A fact that is not there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Missing(pub(crate) &'static str);
+use crate::fact::Missing;
 
 /// The machine, as far as it is known.
 #[derive(Debug, Default)]

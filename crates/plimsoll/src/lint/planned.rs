@@ -1,5 +1,7 @@
 //! What the rules say of a plan: settings that are about to be written to a machine as it is now.
 
+use std::collections::BTreeSet;
+
 use mm::catalogue;
 use mm::settings::Setting;
 use mm::snapshot::Snapshot;
@@ -43,7 +45,20 @@ pub(crate) fn findings(machine: &Snapshot, settings: &[Setting]) -> Vec<Planned>
     planned.collect()
 }
 
+/// The facts about the machine that rules lack to judge these settings, each once.
+pub(crate) fn unknown(machine: &Snapshot, settings: &[Setting]) -> Vec<&'static str> {
+    let machine = Machine::of(machine.clone());
+    let unknown = whole_report(&machine, settings).unknown.into_iter();
+    let of_plan = unknown.filter(|it| it.path == PLAN);
+    let facts: BTreeSet<&'static str> = of_plan.map(|it| it.needs).collect();
+    facts.into_iter().collect()
+}
+
 fn report(machine: &Machine, settings: &[Setting]) -> Vec<Finding> {
+    whole_report(machine, settings).findings
+}
+
+fn whole_report(machine: &Machine, settings: &[Setting]) -> Report {
     let lines: Vec<String> = settings.iter().map(|it| format!("{it}\n")).collect();
     let text = Text::new(PLAN, lines.concat(), Form::Told);
     let told = settings.iter().zip(1..).map(|(it, line)| setting::Setting {
@@ -57,7 +72,7 @@ fn report(machine: &Machine, settings: &[Setting]) -> Vec<Finding> {
     });
     let told = vec![(text, told.collect())];
     let scope = Scope::with(Vec::new(), told, Extent::Plan, machine).with_live_values();
-    Report::of(&[scope], &Choice::default()).findings
+    Report::of(&[scope], &Choice::default())
 }
 
 fn tunable(finding: &Finding, settings: &[Setting]) -> String {

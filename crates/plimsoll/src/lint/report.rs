@@ -3,12 +3,12 @@
 use super::allow::Allowances;
 use super::choice::Choice;
 use super::fix::Fix;
-use super::machine::Missing;
 use super::read::Form;
 use super::rule::{At, Check, Rule, Said, Severity};
 use super::scope::Scope;
 use super::setting::Setting;
 use super::table::RULES;
+use crate::fact::Missing;
 
 /// What a rule finds in a text.
 #[derive(Clone, Debug)]

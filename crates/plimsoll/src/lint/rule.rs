@@ -3,9 +3,9 @@
 use serde::Serialize;
 
 use super::fix::Fix;
-use super::machine::Missing;
 use super::scope::Scope;
 use super::setting::Setting;
+use crate::fact::Missing;
 
 /// How much a finding matters. Later ones are worse.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, clap::ValueEnum)]

@@ -8,10 +8,11 @@ use mm::catalogue::{self, DefaultRule};
 use mm::snapshot::Snapshot;
 
 use super::known::{self, Meant};
-use super::machine::{Machine, Missing};
+use super::machine::Machine;
 use super::read::{self, Form, Line};
 use super::setting::{Setting, Writer};
 use super::text::Text;
+use crate::fact::Missing;
 
 /// What the texts of a scope are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -268,7 +269,7 @@ impl<'a> Scope<'a> {
             }
             let place = (setting.by, group(&setting.name));
             let before = standing.get(&place).copied();
-            let changes_nothing = setting.value == "0"
+            let changes_nothing = setting.is_zero()
                 && before.is_some_and(|before| self.settings[before].name != setting.name);
             match setting.by {
                 // Which of a list or of several documents is taken is not known.
@@ -285,7 +286,7 @@ impl<'a> Scope<'a> {
         for (at, setting) in self.settings.iter_mut().enumerate() {
             setting.stands |= setting.by == Writer::Yaml && setting.is_taken();
             self.sets.insert((setting.text, setting.name.clone()));
-            if known::is_strange(&setting.name) && !self.meant.contains_key(&setting.name) {
+            if !self.meant.contains_key(&setting.name) && known::is_strange(&setting.name) {
                 let meant = known::meant(&setting.name);
                 self.meant.insert(setting.name.clone(), meant);
             }

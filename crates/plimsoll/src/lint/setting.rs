@@ -1,6 +1,9 @@
 //! A setting as it stands in a text: which tunable, which value, on which line, and who writes it.
 
+use conf::load::Write;
 use mm::catalogue;
+
+use super::read::name;
 
 /// Who writes a setting into the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -48,6 +51,24 @@ pub(crate) struct Setting {
 }
 
 impl Setting {
+    /// What another reader told of a text, as the first of a scope.
+    pub(crate) fn of(write: Write, by: Writer) -> Self {
+        Self {
+            name: name::of_path(&write.path),
+            key: write.path,
+            value: write.value,
+            text: 0,
+            line: write.origin.line,
+            by,
+            stands: false,
+        }
+    }
+
+    /// Whether the kernel reads 0: a comment behind it is no part of the number.
+    pub(crate) fn is_zero(&self) -> bool {
+        self.number() == Some(0)
+    }
+
     /// Its value as a number, as the kernel reads it; `None` below 0. Every key that the catalogue
     /// does not know is taken for a sysctl.
     pub(crate) fn number(&self) -> Option<u64> {

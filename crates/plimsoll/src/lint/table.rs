@@ -70,6 +70,11 @@ pub(crate) const RULES: &[Rule] = &[
         Check::Standing(&["vm.dirty_writeback_centisecs"], dirty::writeback_off)
     ),
     rule!(
+        "writeback-late",
+        Note,
+        Check::Standing(&["vm.dirty_writeback_centisecs"], dirty::writeback_late)
+    ),
+    rule!(
         "dirtytime-off",
         Note,
         Check::Standing(&["vm.dirtytime_expire_seconds"], dirty::dirtytime_off)
@@ -329,6 +334,7 @@ pub(crate) const RULES: &[Rule] = &[
     rule!("key-unknown", Note, Check::Each(keys::unknown)),
     rule!("key-too-new", Warning, Check::Each(keys::too_new)),
     rule!("key-of-patch", Note, Check::Each(keys::of_patch)),
+    rule!("key-with-command", Error, Check::Each(keys::with_command)),
     rule!("sysfs-in-sysctl", Error, Check::Each(keys::sysfs_in_sysctl)),
     rule!("value-refused", Error, Check::Each(values::refused)),
     rule!("value-octal", Error, Check::Each(values::octal)),

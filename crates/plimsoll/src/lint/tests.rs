@@ -51,37 +51,17 @@ fn every_rule_has_a_page_and_a_fixture_and_there_are_no_others() {
 
 #[test]
 fn a_page_has_its_name_its_severity_and_every_section() {
-    for rule in RULES {
-        let head = format!("# {}\n\nSeverity: {}.\n\n", rule.name, rule.severity.word());
-        assert!(rule.page.starts_with(&head), "{}", rule.name);
-        assert!(rule.summary().ends_with('.'), "{}", rule.name);
-        let headings: Vec<&str> = rule
-            .page
-            .lines()
-            .filter_map(|l| l.strip_prefix("## "))
-            .collect();
-        assert_eq!(headings, SECTIONS, "{}", rule.name);
-        for section in SECTIONS {
-            assert!(rule.section(section).len() > 3, "{}: {section}", rule.name);
-        }
-    }
+    RULES.iter().for_each(|rule| rule.entry().check(&SECTIONS));
 }
 
 #[test]
 fn the_document_lists_every_rule_as_it_is() {
     let document = fs::read_to_string(checkout().join("docs/lint.md")).expect("the document");
-    let row = |rule: &Rule| {
-        let (name, severity) = (rule.name, rule.severity.word());
-        format!(
-            "| [{name}](rules/{name}.md) | {severity} | {} |",
-            rule.summary()
-        )
-    };
     let listed: Vec<&str> = document
         .lines()
         .filter(|line| line.starts_with("| ["))
         .collect();
-    let expected: Vec<String> = RULES.iter().map(row).collect();
+    let expected: Vec<String> = RULES.iter().map(|rule| rule.entry().row("rules")).collect();
     assert_eq!(listed, expected);
 }
 

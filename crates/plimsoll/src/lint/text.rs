@@ -27,7 +27,7 @@ impl Text {
             path: path.into(),
             text,
             form,
-            is_read: true,
+            is_read: form != Form::Image,
             starts,
         }
     }

@@ -5,13 +5,14 @@ use std::collections::BTreeMap;
 
 use conf::load::{Fate, Write};
 use conf::places::{Place, Take};
+use conf::scripts::is_filled_in;
 use conf::stage::Stage;
 use conf::sysctl_d::{Loader, files, which};
 use conf::{Found, Live, Tree, who};
 use mm::catalogue;
 
 use super::machine::Machine;
-use super::read::{self, Form};
+use super::read::Form;
 use super::scope::{Elsewhere, Extent, Scope};
 use super::setting::{Setting, Writer};
 use super::text::Text;
@@ -199,25 +200,15 @@ fn told(tree: &Tree, stage: Stage, writer: Writer) -> Vec<(Text, Vec<Setting>)> 
     let mut by_path: BTreeMap<String, Vec<Setting>> = BTreeMap::new();
     let known = |write: &Write| writer != Writer::Script || !is_filled_in(&write.value);
     for write in load.writes.into_iter().filter(known) {
-        let setting = Setting {
-            name: read::name::of_path(&write.path),
-            key: write.path,
-            value: write.value,
-            text: 0,
-            line: write.origin.line,
-            by: writer,
-            stands: false,
-        };
-        by_path.entry(write.origin.path).or_default().push(setting);
+        let path = write.origin.path.clone();
+        by_path
+            .entry(path)
+            .or_default()
+            .push(Setting::of(write, writer));
     }
     let texts = by_path.into_iter().filter_map(|(path, settings)| {
         let text = of_path(tree, &path, Form::Told)?;
         Some((text, settings))
     });
     texts.collect()
-}
-
-/// Whether a shell or systemd puts in what a script writes when it runs.
-fn is_filled_in(value: &str) -> bool {
-    value.is_empty() || value.contains(['$', '`', '%', '*', '?', '('])
 }

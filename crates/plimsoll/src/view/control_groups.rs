@@ -66,13 +66,14 @@ struct Group {
     soft_limit_bytes: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     memory_and_swap_max_bytes: Option<u64>,
-    oom_kills: u64,
-    #[serde(skip_serializing_if = "is_zero")]
-    high_events: u64,
-    #[serde(skip_serializing_if = "is_zero")]
-    max_events: u64,
-    #[serde(skip_serializing_if = "is_zero")]
-    low_events: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    oom_kills: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    high_events: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_events: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    low_events: Option<u64>,
     #[serde(skip)]
     shown: Shown,
 }
@@ -157,16 +158,17 @@ impl Groups {
 
 impl LeftOut {
     fn parse(note: &str) -> Self {
-        let number = |key: &str| {
-            let mut lines = note.lines().filter_map(|line| line.split_once('\t'));
-            let value = lines.find(|(name, _)| *name == key).map(|(_, value)| value);
-            value.and_then(|value| value.parse().ok()).unwrap_or(0)
-        };
-        Self {
-            unbound: number("unbound"),
-            bound: number("bound"),
-            unvisited: number("unvisited"),
+        let mut left = Self::default();
+        for (name, count) in note.lines().filter_map(|line| line.split_once('\t')) {
+            let Ok(count) = count.parse() else { continue };
+            match name {
+                "unbound" => left.unbound = count,
+                "bound" => left.bound = count,
+                "unvisited" => left.unvisited = count,
+                _ => {}
+            }
         }
+        left
     }
 
     fn write(self, page: &mut Page) {
@@ -199,7 +201,7 @@ impl Group {
             memory_and_swap_max_bytes: bytes(memcg.memsw_limit),
             oom_kills: memcg.event("oom_kill"),
             high_events: memcg.event("high"),
-            max_events: memcg.event("max").max(memcg.failures.unwrap_or(0)),
+            max_events: memcg.event("max").or(memcg.failures),
             low_events: memcg.event("low"),
             shown: Shown {
                 is_v1: memcg.is_v1,
@@ -232,7 +234,7 @@ impl Group {
                 continue;
             };
             let held = tree.held(&self.name, protection);
-            let usage = Bytes(self.current_bytes.unwrap_or(0));
+            let usage = self.current_bytes.map(Bytes);
             let lost = match &held {
                 Some(held) => lost(protection, setting, held, usage),
                 None => Some(format!(
@@ -330,7 +332,9 @@ impl Group {
             (self.high_events, "time above high"),
             (self.low_events, "time reclaimed below low"),
         ];
-        let counts = counts.into_iter().filter(|&(count, _)| count > 0);
+        let counts = counts
+            .into_iter()
+            .filter_map(|(count, what)| Some((count.filter(|&count| count > 0)?, what)));
         let text = counts.map(|(count, what)| match what.split_once(' ') {
             Some(("time", rest)) if count > 1 => format!("{count} times {rest}"),
             _ if count > 1 => format!("{count} {what}s"),
@@ -351,10 +355,15 @@ impl From<Taker> for TakenBy {
 }
 
 /// Why a protection does not hold; `None` where it does.
-fn lost(protection: Protection, setting: Limit, held: &Held, usage: Bytes) -> Option<String> {
+fn lost(
+    protection: Protection,
+    setting: Limit,
+    held: &Held,
+    usage: Option<Bytes>,
+) -> Option<String> {
     let taker = held.taken_by.as_ref()?;
     let word = protection.file().trim_start_matches("memory.");
-    let holds = match held.effective.min(usage) {
+    let holds = match usage.map_or(held.effective, |usage| held.effective.min(usage)) {
         Bytes::ZERO => "protects nothing".to_owned(),
         holds => format!("protects {holds}"),
     };
@@ -377,12 +386,4 @@ fn below(name: &str, above: Option<&str>) -> String {
 
 fn path(group: &str) -> String {
     format!("/{group}")
-}
-
-#[expect(
-    clippy::trivially_copy_pass_by_ref,
-    reason = "serde asks for a reference"
-)]
-fn is_zero(number: &u64) -> bool {
-    *number == 0
 }

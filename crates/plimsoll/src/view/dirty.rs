@@ -41,11 +41,14 @@ pub(crate) struct Dirty {
 #[derive(Debug, Serialize)]
 struct Device {
     device: String,
-    min_ratio: u64,
-    max_ratio: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    min_ratio: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_ratio: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     max_bytes: Option<u64>,
-    strict_limit: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    strict_limit: Option<bool>,
 }
 
 /// One threshold: as it is set, as we compute it, as the kernel prints it.
@@ -61,21 +64,23 @@ impl Device {
     fn of(name: &str, bdi: &Bdi) -> Self {
         Self {
             device: name.to_owned(),
-            min_ratio: bdi.min_ratio.unwrap_or(0),
-            max_ratio: bdi.max_ratio.unwrap_or(100),
+            min_ratio: bdi.min_ratio,
+            max_ratio: bdi.max_ratio,
             max_bytes: bdi.max_bytes.map(|bytes| bytes.0),
-            strict_limit: bdi.is_strict.unwrap_or(false),
+            strict_limit: bdi.is_strict,
         }
     }
 
     fn write(&self, page: &mut Page) {
-        let part = match self.min_ratio {
-            0 => format!("{} %", self.max_ratio),
-            least => format!("{least}-{} %", self.max_ratio),
+        let part = match (self.min_ratio, self.max_ratio) {
+            (None | Some(0), Some(most)) => format!("{most} %"),
+            (Some(least), Some(most)) => format!("{least}-{most} %"),
+            (Some(least), None) => format!("from {least} %"),
+            (None, None) => String::new(),
         };
         let mut about = match self.strict_limit {
-            true => "of the limits is its part, strict_limit".to_owned(),
-            false => "of the limits is its part at most".to_owned(),
+            Some(true) => "of the limits is its part, strict_limit".to_owned(),
+            Some(false) | None => "of the limits is its part at most".to_owned(),
         };
         if let Some(bytes) = self.max_bytes {
             about.push_str(&format!(": {}", Bytes(bytes)));

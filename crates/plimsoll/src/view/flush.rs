@@ -13,6 +13,7 @@ use serde::Serialize;
 use super::page::Page;
 use super::share::percent;
 use super::unreadable::way_out;
+use crate::fact::or_unsaid;
 
 /// Devices that are shown: those that hold most.
 const SHOWN: usize = 16;
@@ -149,11 +150,11 @@ impl Flush {
         let devices: Vec<Device> = devices.take(SHOWN).collect();
         let paces = devices.iter().filter_map(|device| device.wrote?.pace());
         let pace: f64 = paces.sum();
-        let held = last.unwritten().unwrap_or_default().bytes(last.page).0;
+        let held = last.unwritten().filter(|_| pace > 0.0);
         Self {
             source: "diskstats",
             reason: reason.map(|(_, reason)| format!("{reason}{}", way_out(reason))),
-            seconds: (pace > 0.0).then_some(held as f64 / pace),
+            seconds: held.map(|held| held.bytes(last.page).0 as f64 / pace),
             devices,
         }
     }
@@ -204,9 +205,10 @@ impl Device {
         let wrote = self
             .wrote
             .map(|wrote| rate(wrote.wrote_bytes_per_second as u64));
-        let wrote = wrote.unwrap_or_default();
-        let held = self.held.as_ref().map(Held::columns).unwrap_or_default();
-        let [bandwidth, dirty, writeback, part, flush] = held;
+        let wrote = or_unsaid(wrote);
+        let held = self.held.as_ref();
+        let [bandwidth, dirty, writeback, part, flush] =
+            held.map_or_else(Default::default, Held::columns);
         let cells = [wrote, bandwidth, dirty, writeback, part, flush];
         line(page, &self.device, cells.each_ref().map(String::as_str));
     }
@@ -280,25 +282,23 @@ impl Held {
     /// Bandwidth, dirty, writeback, part, flush.
     fn columns(&self) -> [String; 5] {
         [
-            self.bandwidth_bytes_per_second
-                .map(rate)
-                .unwrap_or_default(),
+            or_unsaid(self.bandwidth_bytes_per_second.map(rate)),
             Bytes(self.dirty_bytes).to_string(),
             Bytes(self.writeback_bytes).to_string(),
             percent(self.part_bytes, self.threshold_bytes),
-            self.flush_seconds.map(span).unwrap_or_default(),
+            or_unsaid(self.flush_seconds.map(span)),
         ]
     }
 }
 
 impl Rules {
     fn of(snapshot: &Snapshot) -> Self {
-        let held = snapshot.unwritten().unwrap_or_default();
+        let held = snapshot.unwritten();
         let expiry = snapshot.number("vm.dirty_expire_centisecs");
         Self {
-            throttled: snapshot
-                .thresholds()
-                .is_some_and(|limits| held > limits.freerun()),
+            throttled: held
+                .zip(snapshot.thresholds())
+                .is_some_and(|(held, limits)| held > limits.freerun()),
             expiry: expiry
                 .filter(|&centisecs| centisecs > 0)
                 .map(|centisecs| centisecs as f64 / 100.0),

@@ -17,18 +17,19 @@ pub(crate) struct HugePages {
     shmem: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     size_bytes: Option<u64>,
-    anonymous_bytes: u64,
-    shmem_bytes: u64,
-    file_bytes: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    anonymous_bytes: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    shmem_bytes: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    file_bytes: Option<u64>,
 }
 
 impl HugePages {
     /// `None` on a kernel without them.
     pub(crate) fn of(snapshot: &Snapshot) -> Option<Self> {
         let (thp, meminfo) = (snapshot.thp.as_ref()?, snapshot.meminfo.as_ref());
-        let bytes = |pick: fn(&Meminfo) -> Option<Kib>| {
-            meminfo.and_then(pick).unwrap_or_default().bytes().0
-        };
+        let bytes = |pick: fn(&Meminfo) -> Option<Kib>| Some(pick(meminfo?)?.bytes().0);
         let word = |choice: &mm::choice::Choice| choice.chosen().to_owned();
         Some(Self {
             enabled: word(thp.enabled.as_ref()?),
@@ -53,13 +54,17 @@ impl HugePages {
         if let Some(defrag) = &self.defrag {
             page.row("defrag", defrag, "which faults wait for compaction");
         }
-        page.amount("anonymous", self.anonymous_bytes, "");
+        if let Some(bytes) = self.anonymous_bytes {
+            page.amount("anonymous", bytes, "");
+        }
         let others = [
             ("shared", self.shmem_bytes),
             ("page cache", self.file_bytes),
         ];
-        for (name, bytes) in others.into_iter().filter(|(_, bytes)| *bytes > 0) {
-            page.amount(name, bytes, "");
+        for (name, bytes) in others {
+            if let Some(bytes) = bytes.filter(|&bytes| bytes > 0) {
+                page.amount(name, bytes, "");
+            }
         }
     }
 }

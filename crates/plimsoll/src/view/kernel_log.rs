@@ -1,22 +1,28 @@
 //! A kernel log's report: why the kernel killed or refused, by the report's own numbers.
 
 mod diagnosis;
+mod dump;
 mod elsewhere;
 mod events;
+mod finding;
+mod limit;
+mod refused;
 mod settings;
 mod words;
 
-use mm::kernel_log::{Cause, Group, Holders, Killed, Killer, PATH, Process, Report, ZoneCheck};
+use mm::capture::Capture;
+use mm::kernel_log::{Cause, Group, Holders, Killed, PATH, Process, Report, ZoneCheck};
 use mm::snapshot::Snapshot;
 use mm::units::{Bytes, Kib, Pages};
 use serde::Serialize;
 
-use super::findings::{Finding, Severity};
+use super::findings::Said;
 use super::load_line::Mark;
 use super::page::Page;
 use super::share::bar;
 
-pub(crate) use self::events::{Event, events, shown, write as write_events};
+pub(crate) use self::events::{Event, events, findings, shown, write as write_events};
+use self::finding::Context;
 
 /// Characters that are shown of a process's name; the kernel's own have at most 15.
 const NAME: usize = 24;
@@ -29,7 +35,7 @@ const SHOWN: usize = 10;
 pub(crate) struct KernelLog {
     event: &'static str,
     #[serde(skip)]
-    is_bare_exit: bool,
+    finding: Option<(&'static str, Said)>,
     whose: &'static str,
     refusals: Vec<&'static str>,
     diagnosis: Vec<String>,
@@ -98,10 +104,12 @@ struct Zone {
 struct Limits {
     name: String,
     task_group: String,
-    usage_bytes: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    usage_bytes: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     limit_bytes: Option<u64>,
-    failures: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    failures: Option<u64>,
 }
 
 /// A part of memory.
@@ -133,23 +141,26 @@ struct Victim {
 }
 
 impl KernelLog {
-    /// The report of a snapshot.
-    pub(crate) fn of(snapshot: &Snapshot) -> Option<Self> {
-        snapshot.report.as_ref().map(Self::read)
+    /// The report of a snapshot, in the log of a capture.
+    pub(crate) fn of(snapshot: &Snapshot, capture: &Capture) -> Option<Self> {
+        let report = snapshot.report.as_ref()?;
+        Some(Self::read(report, &events::context(capture)))
     }
 
-    fn read(report: &Report) -> Self {
+    fn read(report: &Report, context: &Context) -> Self {
         let cause = Cause::of(report);
         let holders = Holders::of(report);
-        let settings = settings::settings(report, &cause, &holders);
+        let settings = settings::settings(report, &cause, &holders, context);
         let rows = report.processes.largest.iter().take(SHOWN);
         let group = Some(&report.group).filter(|group| group.is_told());
         Self {
             event: words::event(report.event),
-            is_bare_exit: report.event == mm::kernel_log::Event::UserSpace(Killer::Exit137),
+            finding: Some(finding::finding(
+                report, &cause, &holders, &settings, context,
+            )),
             whose: words::whose(cause.whose),
             refusals: cause.refusals.iter().copied().map(words::refusal).collect(),
-            diagnosis: diagnosis::sentences(report, &cause, &holders, &settings),
+            diagnosis: diagnosis::sentences(report, &cause, &holders, &settings, context),
             message: report.head.clone(),
             request: Request::of(report),
             zones: cause.zones.iter().map(Zone::of).collect(),
@@ -168,29 +179,21 @@ impl KernelLog {
         }
     }
 
-    /// The kill or the refusal as a finding; a stuck task and a bare exit code are none.
-    pub(crate) fn finding(&self) -> Option<Finding> {
-        let severity = match self.event {
-            "hung_task" | "lockup" => return None,
-            "user_space_kill" if self.is_bare_exit => return None,
-            "allocation_failure" | "allocation_stall" | "cma_failure" => Severity::Warning,
-            _ => Severity::Critical,
-        };
-        Some(Finding {
-            id: "kernel_log",
-            severity,
-            what: self.diagnosis.first()?.clone(),
-            rule: self.diagnosis.get(1).unwrap_or(&self.message).clone(),
-            next: "plimsoll inspect --section kernel-log".to_owned(),
-        })
+    /// The event as a finding.
+    pub(crate) fn finding(&self) -> Option<(&'static str, Said)> {
+        self.finding.clone()
     }
 
-    /// Writes the section, the answer first.
-    pub(crate) fn write(&self, page: &mut Page) {
+    /// Writes the answer, for a page without the diagnosis.
+    pub(crate) fn write_answer(&self, page: &mut Page) {
         page.line("");
         for sentence in &self.diagnosis {
             page.paragraph(2, sentence);
         }
+    }
+
+    /// Writes the section.
+    pub(crate) fn write(&self, page: &mut Page) {
         self.write_request(page);
         self.write_zones(page);
         self.write_holders(page);
@@ -312,6 +315,13 @@ pub(crate) fn is_alone(frame: &mm::capture::Frame) -> bool {
     has(PATH) && !has("proc/meminfo") && !has("proc/zoneinfo") && !has("proc/vmstat")
 }
 
+/// Whether an event opens beside a frame: what the frame shows is no more than `free` printed.
+pub(crate) fn opens_beside(frame: &mm::capture::Frame) -> bool {
+    let has = |path: &str| frame.file(path).is_some();
+    let by_free = has("plimsoll/tools/free") || !has("proc/meminfo");
+    by_free && !has("proc/zoneinfo") && !has("proc/vmstat")
+}
+
 fn parts(holders: &Holders) -> Vec<Part> {
     let part = |(name, bytes): (&'static str, Bytes)| Part {
         name,
@@ -390,13 +400,13 @@ impl Zone {
 
 impl Limits {
     fn of(group: &Group) -> Self {
-        let memory = group.memory.unwrap_or_default();
+        let memory = group.memory;
         Self {
             name: group.name.clone(),
             task_group: group.task_group.clone(),
-            usage_bytes: memory.usage.bytes().0,
-            limit_bytes: memory.limit.map(|limit| limit.bytes().0),
-            failures: memory.failures,
+            usage_bytes: memory.map(|memory| memory.usage.bytes().0),
+            limit_bytes: memory.and_then(|memory| Some(memory.limit?.bytes().0)),
+            failures: memory.map(|memory| memory.failures),
         }
     }
 }

@@ -1,22 +1,30 @@
 //! Kernel samepage merging, with its profit.
 
 use mm::formula::ksm::{RMAP_ITEM, general_profit, rmap_items, scan_time, skipped_share};
+use mm::ksm::KsmNumbers;
 use mm::snapshot::Snapshot;
 use mm::units::{Bytes, Nanos, PageSize};
 use serde::Serialize;
 
 use super::page::Page;
+use crate::fact::or_unsaid;
 
 /// Settings and effect.
 #[derive(Debug, Serialize)]
 pub(crate) struct Merging {
     state: &'static str,
-    pages_shared: u64,
-    pages_sharing: u64,
-    pages_unshared: u64,
-    pages_volatile: u64,
-    zero_pages: u64,
-    full_scans: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pages_shared: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pages_sharing: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pages_unshared: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pages_volatile: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    zero_pages: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    full_scans: Option<u64>,
     /// Of all visits, in percent.
     #[serde(skip_serializing_if = "Option::is_none")]
     skipped_percent: Option<f64>,
@@ -43,10 +51,8 @@ impl Merging {
     pub(crate) fn of(snapshot: &Snapshot) -> Option<Self> {
         let (ksm, page) = (snapshot.ksm.as_ref()?, snapshot.page);
         let numbers = &ksm.numbers;
-        let count = |number: Option<u64>| number.unwrap_or(0);
         let items = rmap_items(numbers);
-        let sharing = count(numbers.pages_sharing);
-        let zero_pages = count(numbers.ksm_zero_pages);
+        let zero_pages = numbers.ksm_zero_pages;
         let pass = || {
             let sleep = Nanos(numbers.sleep_millisecs?.saturating_mul(Nanos::MILLI.0));
             scan_time(items?, numbers.pages_to_scan?, sleep)
@@ -57,15 +63,15 @@ impl Merging {
                 1 => "merging",
                 _ => "unmerged",
             },
-            pages_shared: count(numbers.pages_shared),
-            pages_sharing: sharing,
-            pages_unshared: count(numbers.pages_unshared),
-            pages_volatile: count(numbers.pages_volatile),
+            pages_shared: numbers.pages_shared,
+            pages_sharing: numbers.pages_sharing,
+            pages_unshared: numbers.pages_unshared,
+            pages_volatile: numbers.pages_volatile,
             zero_pages,
-            full_scans: count(numbers.full_scans),
+            full_scans: numbers.full_scans,
             skipped_percent: skipped_share(numbers).map(|share| share * 100.0),
             rmap_items: items,
-            profit_bytes: items.map(|items| general_profit(sharing, zero_pages, items, page)),
+            profit_bytes: profit(numbers, page),
             kernel_profit_bytes: ksm.general_profit,
             shortest_scan_seconds: pass().map(Nanos::seconds),
             pages_to_scan: numbers.pages_to_scan,
@@ -81,32 +87,26 @@ impl Merging {
     /// Writes the section; where nothing was ever merged one line says so.
     pub(crate) fn write(&self, page: &mut Page) {
         page.heading("Kernel samepage merging (KSM)");
-        if self.state == "stopped" && self.pages_shared == 0 {
+        if self.state == "stopped" && self.pages_shared == Some(0) {
             page.line("  stopped, and nothing is merged");
             return;
         }
-        let pages = |count: u64| mm::units::Pages(count).bytes(self.page).0;
-        page.row(
-            "state",
-            self.state,
-            &format!("{} full scans", self.full_scans),
-        );
-        page.amount(
-            "saved",
-            pages(self.pages_sharing.saturating_add(self.zero_pages)),
-            "pages_sharing and zero pages",
-        );
-        page.amount("kept once", pages(self.pages_shared), "pages_shared");
-        page.amount(
-            "without a twin",
-            pages(self.pages_unshared),
-            "pages_unshared",
-        );
-        page.amount(
-            "changes too fast",
-            pages(self.pages_volatile),
-            "pages_volatile",
-        );
+        let scans = self.full_scans.map(|scans| format!("{scans} full scans"));
+        page.row("state", self.state, &or_unsaid(scans));
+        let saved = self.pages_sharing.map(|pages| match self.zero_pages {
+            Some(zero) => pages.saturating_add(zero),
+            None => pages,
+        });
+        for (name, count, about) in [
+            ("saved", saved, "pages_sharing and zero pages"),
+            ("kept once", self.pages_shared, "pages_shared"),
+            ("without a twin", self.pages_unshared, "pages_unshared"),
+            ("changes too fast", self.pages_volatile, "pages_volatile"),
+        ] {
+            if let Some(count) = count {
+                page.amount(name, mm::units::Pages(count).bytes(self.page).0, about);
+            }
+        }
         if let Some(percent) = self.skipped_percent {
             let about = "pages_skipped of all visits: smart_scan";
             page.row("visits left out", format!("{percent:.1} %"), about);
@@ -135,4 +135,12 @@ impl Merging {
             page.row("one full scan takes", format!("{seconds:.0} s"), &about);
         }
     }
+}
+
+/// What merging saves by the counters. A kernel that does not count zero pages apart (before 6.6)
+/// has them among the shared ones.
+fn profit(numbers: &KsmNumbers, page: PageSize) -> Option<i64> {
+    let (sharing, items) = (numbers.pages_sharing?, rmap_items(numbers)?);
+    let zero_pages = numbers.ksm_zero_pages.iter().sum();
+    Some(general_profit(sharing, zero_pages, items, page))
 }

@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use super::lru_gen::Absent;
 use super::page::Page;
+use crate::fact::or_unsaid;
 
 /// The priority at which reclaim begins: a 4096th of each list.
 const FIRST: u32 = 12;
@@ -19,7 +20,8 @@ const FIRST: u32 = 12;
 pub(crate) struct Lists {
     #[serde(flatten)]
     all: Sizes,
-    mlocked_bytes: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mlocked_bytes: Option<u64>,
     nodes: Vec<Node>,
     /// The sizes are those of generations: the classic rules do not hold.
     #[serde(skip)]
@@ -41,7 +43,8 @@ struct Node {
 struct Sizes {
     anonymous: List,
     file: List,
-    unevictable_bytes: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unevictable_bytes: Option<u64>,
 }
 
 /// The two lists of one kind of page.
@@ -83,9 +86,9 @@ impl Lists {
             all: Sizes {
                 anonymous: list(meminfo.active_anon?, meminfo.inactive_anon?),
                 file: list(meminfo.active_file?, meminfo.inactive_file?),
-                unevictable_bytes: meminfo.unevictable.unwrap_or_default().bytes().0,
+                unevictable_bytes: meminfo.unevictable.map(|it| it.bytes().0),
             },
-            mlocked_bytes: meminfo.mlocked.unwrap_or_default().bytes().0,
+            mlocked_bytes: meminfo.mlocked.map(|it| it.bytes().0),
             nodes: nodes.filter_map(node).collect(),
             generations,
         })
@@ -132,10 +135,10 @@ impl Lists {
             };
             page.amount(&format!("{name}, inactive"), list.inactive_bytes, &about);
         }
-        if sizes.unevictable_bytes > 0 {
-            let about = format!("of it mlocked: {}", Bytes(self.mlocked_bytes));
-            let about = if self.nodes.len() > 1 { "" } else { &about };
-            page.amount("unevictable", sizes.unevictable_bytes, about);
+        if let Some(unevictable) = sizes.unevictable_bytes.filter(|&bytes| bytes > 0) {
+            let mlocked = self.mlocked_bytes.filter(|_| self.nodes.len() <= 1);
+            let about = mlocked.map(|bytes| format!("of it mlocked: {}", Bytes(bytes)));
+            page.amount("unevictable", unevictable, &or_unsaid(about));
         }
     }
 }
@@ -144,7 +147,7 @@ impl Node {
     fn of(stats: &NodeStats, snapshot: &Snapshot, generations: bool) -> Option<Self> {
         let item = |name| stats.items.get(name).map(Pages);
         let list = |active, inactive| Some(List::of(item(active)?, item(inactive)?, snapshot.page));
-        let unevictable = item("nr_unevictable").unwrap_or_default();
+        let unevictable = item("nr_unevictable");
         // Before 4.8 each zone is scanned for itself; of a paste it is not known which LRU rules.
         let by_node = snapshot.span().is_since(4, 8) || snapshot.is_live;
         let classic = !generations && by_node && (snapshot.is_live || is_classic(snapshot));
@@ -154,7 +157,7 @@ impl Node {
             lists: Sizes {
                 anonymous: list("nr_active_anon", "nr_inactive_anon")?,
                 file: list("nr_active_file", "nr_inactive_file")?,
-                unevictable_bytes: unevictable.bytes(snapshot.page).0,
+                unevictable_bytes: unevictable.map(|pages| pages.bytes(snapshot.page).0),
             },
             next_pass: pass.map(|pass| NextPass::of(&pass, snapshot.page)),
         })

@@ -106,9 +106,8 @@ fn line(scale: &Scale, marks: &[usize], level: u64, charset: Charset) -> String 
 fn labels<'a>(labels: impl Iterator<Item = (&'a str, usize)>, width: usize) -> String {
     let labels: Vec<(&str, usize)> = labels.collect();
     let length = |index: usize| {
-        labels
-            .get(index)
-            .map_or(0, |(label, _)| label.chars().count())
+        let label = labels.get(index).into_iter();
+        label.flat_map(|(label, _)| label.chars()).count()
     };
     let mut starts: Vec<usize> = (0..labels.len())
         .map(|index| wanted(&labels, index))

@@ -51,7 +51,8 @@ impl LruGen {
         let (enabled, min_ttl) = (snapshot.lru_gen.enabled?, snapshot.lru_gen.min_ttl);
         let table = &snapshot.lru_gen.generations;
         let same = |a: &Generation, b: &Generation| a.memcg == b.memcg && a.node == b.node;
-        let mut groups: Vec<Generations> = table.chunk_by(same).map(Generations::of).collect();
+        let mut groups: Vec<Generations> =
+            table.chunk_by(same).filter_map(Generations::of).collect();
         groups.retain(|group| group.pages() > 0);
         groups.sort_by_key(|group| std::cmp::Reverse(group.pages()));
         let groups_left_out = groups.len().saturating_sub(TOLD);
@@ -105,19 +106,19 @@ impl LruGen {
 }
 
 impl Generations {
-    fn of(table: &[Generation]) -> Self {
-        let first = table.first();
+    fn of(table: &[Generation]) -> Option<Self> {
+        let first = table.first()?;
         let row = |generation: &Generation| Row {
             generation: generation.seq,
             age_milliseconds: generation.age.0 / Nanos::MILLI.0,
             anonymous_pages: generation.anon.0,
             file_pages: generation.file.0,
         };
-        Self {
-            group: first.map_or_else(String::new, |first| first.memcg.clone()),
-            node: first.map_or(0, |first| first.node),
+        Some(Self {
+            group: first.memcg.clone(),
+            node: first.node,
             generations: table.iter().rev().map(row).collect(),
-        }
+        })
     }
 
     fn pages(&self) -> u64 {

@@ -43,7 +43,7 @@ struct Covered {
 impl Machine {
     /// What the frame says.
     pub(crate) fn of(snapshot: &Snapshot, frame: &Frame) -> Self {
-        let facts = Facts::from_text(frame.file(FACTS).unwrap_or_default());
+        let facts = Facts::from_text(frame.file(FACTS).unwrap_or(""));
         let uptime = frame
             .file("proc/uptime")
             .and_then(|text| text.split(['.', ' ']).next());
@@ -58,7 +58,7 @@ impl Machine {
             platform: facts.platform.word(),
             place: facts.place.word(),
             reader: facts.reader.word(),
-            covered: covered(frame.file(COVERED).unwrap_or_default()),
+            covered: covered(frame.file(COVERED).unwrap_or("")),
             facts,
         }
     }

@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use super::page::Page;
 use super::share::bar;
+use crate::fact::or_unsaid;
 
 /// Amounts in bytes. The parts add up to the total, `other` being the rest.
 #[derive(Debug, Serialize)]
@@ -16,7 +17,8 @@ pub(crate) struct Memory {
     #[serde(skip_serializing_if = "Option::is_none")]
     available_bytes: Option<u64>,
     parts: Vec<Part>,
-    hugetlb_idle_bytes: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hugetlb_idle_bytes: Option<u64>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     missing: Vec<&'static str>,
 }
@@ -60,9 +62,16 @@ impl Memory {
             total_bytes: total.bytes().0,
             available_bytes: meminfo.mem_available.map(|available| available.bytes().0),
             parts,
-            hugetlb_idle_bytes: pools(snapshot, meminfo)[1].bytes().0,
+            hugetlb_idle_bytes: pools(snapshot, meminfo).map(|[_, idle]| idle.bytes().0),
             missing,
         })
+    }
+
+    /// What is in no line, where all large lines are there.
+    pub(crate) fn untold(&self) -> Option<Bytes> {
+        let other = self.parts.iter().find(|part| part.name == "other");
+        let other = other.filter(|_| self.missing.is_empty());
+        other.map(|part| Bytes(part.bytes))
     }
 
     /// Writes the section; parts that are nothing are left out.
@@ -82,15 +91,14 @@ impl Memory {
 
 /// What meminfo says of memory that is in use.
 fn used(snapshot: &Snapshot, meminfo: &Meminfo) -> Vec<Part> {
-    let sum = |items: &[Option<Kib>]| -> Kib { items.iter().flatten().copied().sum() };
-    let shmem = sum(&[meminfo.shmem]);
-    let cache = sum(&[meminfo.cached, meminfo.buffers, meminfo.swap_cached]);
-    let tables = sum(&[meminfo.page_tables, meminfo.sec_page_tables]);
-    let kernel = sum(&[meminfo.kernel_stack, meminfo.percpu]);
+    let shmem = meminfo.shmem;
+    let cache = told(&[meminfo.cached, meminfo.buffers, meminfo.swap_cached]);
+    let tables = told(&[meminfo.page_tables, meminfo.sec_page_tables]);
     let vmalloc = meminfo.vmalloc_used.filter(|_| !is_address_space(snapshot));
-    let (kernel, kernel_title) = match vmalloc.unwrap_or_default() {
-        Kib::ZERO => (kernel, "stacks, percpu"),
-        vmalloc => (kernel.saturating_add(vmalloc), "stacks, percpu, vmalloc"),
+    let kernel = told(&[meminfo.kernel_stack, meminfo.percpu, vmalloc]);
+    let kernel_title = match vmalloc {
+        None | Some(Kib::ZERO) => "stacks, percpu",
+        Some(_) => "stacks, percpu, vmalloc",
     };
     let (anon, tmpfs) = match meminfo.swap_total {
         Some(Kib::ZERO) => ("stays: no swap", "tmpfs; stays: no swap"),
@@ -102,31 +110,35 @@ fn used(snapshot: &Snapshot, meminfo: &Meminfo) -> Vec<Part> {
         None => "with shared memory, which is not told",
     };
     let slab = meminfo.sunreclaim.or_else(|| {
-        let reclaimable = meminfo.sreclaimable.unwrap_or_default();
-        meminfo.slab.map(|slab| slab.saturating_sub(reclaimable))
+        // A part of a sum that is not told is in what is.
+        let (slab, reclaimable) = (meminfo.slab?, meminfo.sreclaimable);
+        Some(reclaimable.map_or(slab, |reclaimable| slab.saturating_sub(reclaimable)))
     });
-    let [pools, idle] = pools(snapshot, meminfo);
-    let pools_about = match meminfo.other.get("HugePages_Rsvd").unwrap_or(0) {
-        0 => format!("reserved, of it {} idle", idle.bytes()),
-        promised => format!(
-            "reserved, of it {} idle, {promised} pages promised",
-            idle.bytes()
-        ),
+    let pools = pools(snapshot, meminfo);
+    let promised = meminfo
+        .other
+        .get("HugePages_Rsvd")
+        .filter(|&pages| pages > 0);
+    let promised = promised.map(|pages| format!(", {pages} pages promised"));
+    let idle = pools.map(|[_, idle]| format!(", of it {} idle", idle.bytes()));
+    let pools_about = format!("reserved{}{}", or_unsaid(idle), or_unsaid(promised));
+    let pools = pools.map(|[all, _]| all);
+    let plain = |name, title, amount: Option<Kib>, about: &str| {
+        Some(Part::new(name, title, amount?, about.to_owned()))
     };
-    let plain = |name, title, amount, about: &str| Part::new(name, title, amount, about.to_owned());
-    let cache = cache.saturating_sub(shmem);
-    vec![
-        plain("anonymous", "anonymous", sum(&[meminfo.anon_pages]), anon),
+    let cache = cache.map(|cache| shmem.map_or(cache, |shmem| cache.saturating_sub(shmem)));
+    let parts = [
+        plain("anonymous", "anonymous", meminfo.anon_pages, anon),
         plain("shared", "shared", shmem, tmpfs),
         plain("page_cache", "page cache", cache, cache_about),
-        Part::new("hugetlb", "hugetlb pools", pools, pools_about),
+        plain("hugetlb", "hugetlb pools", pools, &pools_about),
         plain(
             "slab_reclaimable",
             "slab, reclaimable",
-            sum(&[meminfo.sreclaimable]),
+            meminfo.sreclaimable,
             "caches that shrink",
         ),
-        plain("slab_unreclaimable", "slab, fixed", sum(&[slab]), "stays"),
+        plain("slab_unreclaimable", "slab, fixed", slab, "stays"),
         plain(
             "kernel_reclaimable",
             "kernel, reclaimable",
@@ -135,7 +147,14 @@ fn used(snapshot: &Snapshot, meminfo: &Meminfo) -> Vec<Part> {
         ),
         plain("page_tables", "page tables", tables, ""),
         plain("kernel_other", kernel_title, kernel, "stays"),
-    ]
+    ];
+    parts.into_iter().flatten().collect()
+}
+
+/// The sum of those of these items that are told; `None` where none is.
+fn told(items: &[Option<Kib>]) -> Option<Kib> {
+    let told = items.iter().flatten().copied();
+    told.reduce(Kib::saturating_add)
 }
 
 /// Whether `VmallocUsed` is address space, as before 4.4: it holds what is mapped of devices too,
@@ -152,35 +171,34 @@ fn vmalloc_at_most(snapshot: &Snapshot, meminfo: &Meminfo, rest: Kib) -> Option<
 }
 
 /// Pages of the kernel's that can be reclaimed and are no slab.
-fn misc_reclaimable(snapshot: &Snapshot, meminfo: &Meminfo) -> Kib {
+fn misc_reclaimable(snapshot: &Snapshot, meminfo: &Meminfo) -> Option<Kib> {
     let nameless = snapshot
         .zoneinfo
         .as_ref()
         .and_then(|info| info.shape.nameless);
-    match (meminfo.kreclaimable, nameless) {
-        (Some(all), _) => all.saturating_sub(meminfo.sreclaimable.unwrap_or(all)),
-        (None, Some(bytes)) => Kib(bytes / 1024),
-        (None, None) => Kib::ZERO,
+    match meminfo.kreclaimable {
+        Some(all) => Some(all.saturating_sub(meminfo.sreclaimable?)),
+        None => Some(Kib(nameless? / 1024)),
     }
 }
 
 /// What the pools of huge pages hold, and the idle part of it. Before 4.16 there is no sum of all
 /// sizes: then it is the pool of the default size, and those that `/sys` shows.
-fn pools(snapshot: &Snapshot, meminfo: &Meminfo) -> [Kib; 2] {
-    let size = meminfo.hugepagesize.unwrap_or_default();
-    let item = |name| meminfo.other.get(name).unwrap_or(0);
+fn pools(snapshot: &Snapshot, meminfo: &Meminfo) -> Option<[Kib; 2]> {
+    let size = meminfo.hugepagesize?;
+    let item = |name| meminfo.other.get(name);
     let times = |count: u64, size: u64| Kib(count.saturating_mul(size));
     let others = snapshot.pools.iter().filter(|(other, _)| **other != size.0);
     let (mut all, mut idle) = (
-        times(item("HugePages_Total"), size.0),
-        times(item("HugePages_Free"), size.0),
+        times(item("HugePages_Total")?, size.0),
+        times(item("HugePages_Free")?, size.0),
     );
     for (&size, pool) in others {
         all = all.saturating_add(times(pool.all, size));
         idle = idle.saturating_add(times(pool.free, size));
     }
     let all = meminfo.hugetlb.unwrap_or(all);
-    [all, idle.min(all)]
+    Some([all, idle.min(all)])
 }
 
 /// Free pages that not every request may have.
@@ -212,6 +230,7 @@ fn explained(
     let mut left = rest;
     let mut parts = Vec::new();
     for (name, title, amount, about) in candidates(snapshot, meminfo, total) {
+        let Some(amount) = amount else { continue };
         let amount = amount.min(left);
         left = left.saturating_sub(amount);
         if amount > Kib::ZERO {
@@ -237,34 +256,36 @@ fn candidates(
     snapshot: &Snapshot,
     meminfo: &Meminfo,
     total: Kib,
-) -> [(&'static str, &'static str, Kib, &'static str); 6] {
-    let pages = |item| Pages(snapshot.vmstat(item).unwrap_or(0)).kib(snapshot.page);
-    let zsmalloc = match snapshot.vmstat("nr_zspages") {
-        Some(_) => pages("nr_zspages"),
-        None => in_zram(snapshot).saturating_add(meminfo.zswap.unwrap_or_default()),
-    };
-    let balloon = meminfo.balloon.unwrap_or_else(|| pages("nr_balloon_pages"));
-    let gpu = pages("nr_gpu_active").saturating_add(pages("nr_gpu_reclaim"));
+) -> [(&'static str, &'static str, Option<Kib>, &'static str); 6] {
+    let pages = |item| Some(Pages(snapshot.vmstat(item)?).kib(snapshot.page));
+    let compressed = || told(&[in_zram(snapshot), meminfo.zswap]);
+    let zsmalloc = pages("nr_zspages").or_else(compressed);
+    let balloon = meminfo.balloon.or_else(|| pages("nr_balloon_pages"));
+    let gpu = told(&[pages("nr_gpu_active"), pages("nr_gpu_reclaim")]);
     let over = |list: Kib, told: Kib| {
         let over = list.saturating_sub(told);
         // A list longer than all memory is a counter that has gone astray.
-        if over.0 > total.0 / SMALL && list <= total {
-            over
-        } else {
-            Kib::ZERO
-        }
+        (over.0 > total.0 / SMALL && list <= total).then_some(over)
     };
     let sum = |items: &[Option<Kib>]| -> Option<Kib> {
         let items: Option<Vec<Kib>> = items.iter().copied().collect();
         items.map(|items| items.into_iter().sum())
     };
-    let anon_lists = sum(&[meminfo.active_anon, meminfo.inactive_anon]).unwrap_or_default();
+    let anon_lists = sum(&[meminfo.active_anon, meminfo.inactive_anon]);
     let anon = sum(&[meminfo.anon_pages, meminfo.shmem, meminfo.swap_cached]);
-    let file_lists = sum(&[meminfo.active_file, meminfo.inactive_file]).unwrap_or_default();
+    let file_lists = sum(&[meminfo.active_file, meminfo.inactive_file]);
+    // With shared memory in it the cache is more than the lists: nothing is over then.
     let file = sum(&[meminfo.cached, meminfo.buffers]);
-    let file = file.map(|file| file.saturating_sub(meminfo.shmem.unwrap_or_default()));
-    let anon = anon.map_or(Kib::ZERO, |anon| over(anon_lists, anon));
-    let file = file.map_or(Kib::ZERO, |file| over(file_lists, file));
+    let file = meminfo
+        .shmem
+        .zip(file)
+        .map(|(shmem, file)| file.saturating_sub(shmem));
+    let anon = anon_lists
+        .zip(anon)
+        .and_then(|(list, anon)| over(list, anon));
+    let file = file_lists
+        .zip(file)
+        .and_then(|(list, file)| over(list, file));
     [
         ("zsmalloc", "zsmalloc", zsmalloc, "zram and zswap"),
         (
@@ -289,19 +310,17 @@ fn candidates(
         (
             "corrupted",
             "corrupted",
-            meminfo.get("HardwareCorrupted").unwrap_or_default(),
+            meminfo.get("HardwareCorrupted"),
             "",
         ),
     ]
 }
 
 /// What the zram devices take.
-fn in_zram(snapshot: &Snapshot) -> Kib {
+fn in_zram(snapshot: &Snapshot) -> Option<Kib> {
     let devices = snapshot.zram.values();
-    let used: Bytes = devices
-        .filter_map(|zram| zram.memory.map(|memory| memory.used))
-        .sum();
-    Kib(used.0 / 1024)
+    let used = devices.filter_map(|zram| Some(Kib(zram.memory?.used.0 / 1024)));
+    used.reduce(Kib::saturating_add)
 }
 
 /// What may be in the rest on this kernel.
@@ -315,12 +334,13 @@ fn other_about(snapshot: &Snapshot, meminfo: &Meminfo) -> String {
     } else if hides_vmalloc {
         may.push("vmalloc (told as 0)");
     }
-    let event = |item| snapshot.vmstat(item).unwrap_or(0);
-    if event("balloon_inflate") > event("balloon_deflate") {
+    let event = |item| snapshot.vmstat(item);
+    let balloon = event("balloon_inflate").zip(event("balloon_deflate"));
+    if balloon.is_some_and(|(taken, given)| taken > given) {
         may.push("a balloon");
     }
-    let cma = meminfo.get("CmaTotal").unwrap_or_default();
-    if cma > meminfo.get("CmaFree").unwrap_or_default() {
+    let cma = meminfo.get("CmaTotal").zip(meminfo.get("CmaFree"));
+    if cma.is_some_and(|(all, free)| all > free) {
         may.push("CMA in use by devices");
     }
     format!("{} and the rest", may.join(", "))

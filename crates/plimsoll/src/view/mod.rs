@@ -11,7 +11,7 @@ mod control_groups;
 mod dirty;
 mod evidence;
 pub(crate) mod explain;
-mod findings;
+pub(crate) mod findings;
 mod flush;
 mod huge_pages;
 mod interval;
@@ -66,7 +66,7 @@ use self::page::Page;
 use self::pressure::Pressure;
 use self::reclaim::Reclaim;
 use self::refaults::Refaults;
-pub(crate) use self::sections::Section;
+pub(crate) use self::sections::{Extent, Section};
 use self::swap::Swap;
 use self::timeline::Timeline;
 use self::tools::Listed;
@@ -76,7 +76,7 @@ use self::zones::Zone;
 use crate::term::Canvas;
 
 /// Version of the JSON's shape. A new field is no new version.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// The state of a machine.
 #[derive(Debug, Serialize)]
@@ -137,20 +137,38 @@ impl View {
         let mut view = Self::between(&Snapshot::parse(first), shown);
         view.evidence = evidence::evidence(capture.frames.iter());
         view.kernel_log_events = kernel_log::events(capture);
+        let own = Snapshot::parse(shown);
+        view.kernel_log = KernelLog::of(&own, capture);
         if view.kernel_log.is_none() && name.is_none() {
-            // A log beside the files of a machine: its report is part of the answer.
-            let event = kernel_log::shown(capture).map(Snapshot::parse);
-            view.kernel_log = event.as_ref().and_then(KernelLog::of);
+            view.take_event(capture);
         }
         view.timeline = Timeline::of(capture, shown);
+        if name.is_none() {
+            view.findings.add(kernel_log::findings(capture));
+        }
+        let event = view.kernel_log.as_ref().and_then(KernelLog::finding);
+        let opens = view.log_alone || kernel_log::opens_beside(shown);
+        if let Some((name, _)) = event.as_ref().filter(|_| opens) {
+            view.findings.open_with(name);
+        }
+        view.findings.add(event);
         view.findings
             .add(view.timeline.iter().flat_map(Timeline::findings));
-        view.findings
-            .add(view.kernel_log.iter().filter_map(KernelLog::finding));
         if shown.file(series::NODE_EXPORTER).is_some() {
             view.pressure = pressure::without_averages(view.pressure);
         }
         Ok(view)
+    }
+
+    /// A log beside the files of a machine: its report is part of the answer.
+    fn take_event(&mut self, capture: &Capture) {
+        let Some(frame) = kernel_log::shown(capture) else {
+            return;
+        };
+        let event = Snapshot::parse(frame);
+        self.kernel_log = KernelLog::of(&event, capture);
+        self.findings
+            .join(Findings::of(&Looked::new(frame, &event, None)));
     }
 
     /// The frame that is shown of a capture.
@@ -169,7 +187,7 @@ impl View {
     fn between(first: &Snapshot, frame: &Frame) -> Self {
         let snapshot = Snapshot::parse(frame);
         let interval = Interval::between(first, &snapshot);
-        let note = frame.file(UNREADABLE).unwrap_or_default();
+        let note = frame.file(UNREADABLE).unwrap_or("");
         let available = Available::of(&snapshot);
         let dirty = Dirty::of(first, &snapshot, note);
         let mut checks = zone_checks::checks(&snapshot);
@@ -180,11 +198,8 @@ impl View {
             version: VERSION,
             evidence: Vec::new(),
             machine: Machine::of(&snapshot, frame),
-            findings: Findings::of(&Looked {
-                snapshot: &snapshot,
-                interval: interval.as_ref(),
-            }),
-            kernel_log: KernelLog::of(&snapshot),
+            findings: Findings::of(&Looked::new(frame, &snapshot, interval.as_ref())),
+            kernel_log: None,
             kernel_log_events: Vec::new(),
             log_alone: kernel_log::is_alone(frame),
             contradictions: contradictions::contradictions(&snapshot),
@@ -203,7 +218,7 @@ impl View {
             lru_gen: LruGen::of(&snapshot),
             no_lru_gen: Absent::of(&snapshot),
             ksm: Merging::of(&snapshot),
-            control_groups: Groups::of(&snapshot, frame.file(GROUPS).unwrap_or_default()),
+            control_groups: Groups::of(&snapshot, frame.file(GROUPS).unwrap_or("")),
             timeline: None,
             tools: tools::lists(frame),
             tables_alone: tools::are_alone(frame),
@@ -268,8 +283,15 @@ fn last(capture: &Capture) -> Option<&Frame> {
     named
         .or_else(|| full().next())
         .or_else(|| frames().find(has("proc/meminfo")))
+        .or_else(|| frames().find(has("proc/vmstat")))
+        .or_else(|| frames().find(|frame| frame.files.keys().any(|path| is_of_group(path))))
         .or_else(|| kernel_log::shown(capture))
         .or_else(|| frames().find(|frame| frame.files.keys().any(|path| says_something(path))))
+}
+
+/// Whether a file is a control group's.
+fn is_of_group(path: &str) -> bool {
+    path.starts_with("sys/fs/cgroup/")
 }
 
 /// Whether a file says anything of memory: a note of the facts or of the time does not.

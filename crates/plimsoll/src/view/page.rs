@@ -30,6 +30,21 @@ impl Page {
         }
     }
 
+    /// A further page for the same canvas.
+    pub(crate) fn blank(&self) -> Self {
+        Self::new(self.canvas)
+    }
+
+    /// How many lines it has.
+    pub(crate) fn lines(&self) -> usize {
+        self.text.matches('\n').count()
+    }
+
+    /// Adds another page's lines.
+    pub(crate) fn append(&mut self, other: Self) {
+        self.text.push_str(&other.text);
+    }
+
     /// The finished text.
     pub(crate) fn into_text(self) -> String {
         self.text

@@ -104,9 +104,10 @@ impl Line {
     fn write(&self, name: &str, page: &mut Page) {
         let percent = |share: f64| format!("{:.2} %", share * 100.0);
         let now = self.interval.map_or_else(String::new, percent);
-        let averages = self.averages;
-        let averages = averages.map(|a| [a.avg10, a.avg60, a.avg300].map(percent));
-        let [ten, minute, five] = averages.unwrap_or_default();
+        let [ten, minute, five] = match self.averages {
+            Some(a) => [a.avg10, a.avg60, a.avg300].map(percent),
+            None => Default::default(),
+        };
         let total = format!("{:.1} s", self.total_seconds);
         page.line(format!(
             "  {name:<14}{now:>10}{ten:>11}{minute:>11}{five:>11}{total:>14}"

@@ -29,10 +29,14 @@ struct Counter {
 type Row = (&'static str, &'static str, &'static [&'static str]);
 
 const ROWS: [Row; 14] = [
-    ("pgscan_kswapd", "scanned by kswapd", &["pgscan_kswapd"]),
-    ("pgscan_direct", "scanned directly", &["pgscan_direct"]),
-    ("pgsteal_kswapd", "reclaimed by kswapd", &["pgsteal_kswapd"]),
-    ("pgsteal_direct", "reclaimed directly", &["pgsteal_direct"]),
+    ("pgscan_kswapd", "scanned by kswapd", &["pgscan_kswapd*"]),
+    ("pgscan_direct", "scanned directly", &["pgscan_direct*"]),
+    (
+        "pgsteal_kswapd",
+        "reclaimed by kswapd",
+        &["pgsteal_kswapd*"],
+    ),
+    ("pgsteal_direct", "reclaimed directly", &["pgsteal_direct*"]),
     ("allocstall", "allocation stalls", &["allocstall*"]),
     (
         "refault_file",
@@ -68,8 +72,11 @@ impl Reclaim {
         let counter = |&(name, title, items): &Row| {
             let since_boot = sum(vmstat.iter(), items)?;
             let grown = interval.map(|interval| {
-                let grown = sum(interval.vmstat.iter(), items).unwrap_or(0);
-                interval.per_second(grown)
+                match sum(interval.vmstat.iter(), items) {
+                    Some(grown) => interval.per_second(grown),
+                    // What did not move is not in the difference.
+                    None => 0.0,
+                }
             });
             Some(Counter {
                 name,
@@ -98,7 +105,11 @@ impl Reclaim {
             let rate = counter
                 .per_second
                 .map(|rate| format!("{:>12} /s", rounded(rate)));
-            page.row(counter.title, counter.since_boot, &rate.unwrap_or_default());
+            page.row(
+                counter.title,
+                counter.since_boot,
+                rate.as_deref().unwrap_or(""),
+            );
         }
         let never = self.counters.iter().filter(|counter| !moved(counter));
         let never: Vec<&str> = never.map(|counter| counter.title).collect();
@@ -108,8 +119,9 @@ impl Reclaim {
     }
 }
 
-/// The sum of the items that match; `None` where this kernel has none of them.
-fn sum<'a>(all: impl Iterator<Item = (&'a str, u64)>, wanted: &[&str]) -> Option<u64> {
+/// The sum of the items that match, those of the zones of kernels before 4.8 among them; `None`
+/// where this kernel has none of them. How often writers were throttled is no page.
+pub(super) fn sum<'a>(all: impl Iterator<Item = (&'a str, u64)>, wanted: &[&str]) -> Option<u64> {
     let matches = |item: &str| {
         wanted.iter().any(|name| match name.strip_suffix('*') {
             Some(prefix) => item.starts_with(prefix),
@@ -117,7 +129,7 @@ fn sum<'a>(all: impl Iterator<Item = (&'a str, u64)>, wanted: &[&str]) -> Option
         })
     };
     let found = all
-        .filter(|(item, _)| matches(item))
+        .filter(|(item, _)| matches(item) && !item.ends_with("_throttle"))
         .map(|(_, count)| count);
     found.reduce(u64::saturating_add)
 }

@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::page::Page;
 use super::share::percent;
+use crate::fact::or_unsaid;
 
 /// Counters of pages since boot, and what remembers the evicted ones.
 #[derive(Debug, Serialize)]
@@ -30,7 +31,8 @@ struct Kind {
     evicted: Option<u64>,
     refaulted: u64,
     activated: u64,
-    restored: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    restored: Option<u64>,
 }
 
 impl Kind {
@@ -45,7 +47,7 @@ impl Kind {
             evicted: snapshot.vmstat(&format!("pgsteal_{kind}")),
             refaulted: item("refault")?,
             activated: item("activate")?,
-            restored: item("restore").unwrap_or(0),
+            restored: item("restore"),
         })
     }
 }
@@ -97,17 +99,15 @@ impl Refaults {
             "", "anonymous", "page cache"
         ));
         let kinds = [&self.anonymous, &self.file];
-        type Row = (&'static str, fn(&Kind) -> Option<(u64, u64)>);
+        type Row = (&'static str, fn(&Kind) -> Option<(u64, Option<u64>)>);
         let rows: [Row; 4] = [
-            ("evicted", |kind| kind.evicted.map(|evicted| (evicted, 0))),
-            ("refaulted", |kind| {
-                Some((kind.refaulted, kind.evicted.unwrap_or(0)))
-            }),
+            ("evicted", |kind| Some((kind.evicted?, None))),
+            ("refaulted", |kind| Some((kind.refaulted, kind.evicted))),
             ("of them activated", |kind| {
-                Some((kind.activated, kind.refaulted))
+                Some((kind.activated, Some(kind.refaulted)))
             }),
             ("of them restored", |kind| {
-                Some((kind.restored, kind.refaulted))
+                Some((kind.restored?, Some(kind.refaulted)))
             }),
         ];
         let told = |(_, value): &Row| {
@@ -122,18 +122,19 @@ impl Refaults {
         }
         page.paragraph(2, self.meaning());
         if let Some(nodes) = self.shadow_nodes.filter(|&nodes| nodes > 0) {
-            let lost = self.shadow_nodes_reclaimed.unwrap_or(0);
-            let about = format!("hold shadows; {lost} were freed since boot");
+            let lost = self.shadow_nodes_reclaimed;
+            let lost = lost.map(|lost| format!("; {lost} were freed since boot"));
+            let about = format!("hold shadows{}", or_unsaid(lost));
             page.row("workingset_nodes", nodes, &about);
         }
     }
 }
 
 /// A count and its share of a whole.
-fn cell(value: Option<(u64, u64)>) -> String {
+fn cell(value: Option<(u64, Option<u64>)>) -> String {
     match value {
         None => format!("{:>12}{:7}", "", ""),
-        Some((count, 0)) => format!("{count:>12}{:7}", ""),
-        Some((count, whole)) => format!("{count:>12}  {:<5}", percent(count, whole)),
+        Some((count, None | Some(0))) => format!("{count:>12}{:7}", ""),
+        Some((count, Some(whole))) => format!("{count:>12}  {:<5}", percent(count, whole)),
     }
 }

@@ -4,6 +4,8 @@
 use mm::series::{self, Builder, Item, Series, Source, Span};
 use serde::Deserialize;
 
+use crate::fact::or_unsaid;
+
 /// One moment of the text.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -114,7 +116,7 @@ fn elements<'a>(list: &'a str, builder: &mut Builder) -> (&'a str, bool) {
 fn take(element: Statistics, builder: &mut Builder) {
     let time = element.timestamp.as_ref().and_then(|stamp| {
         let date = stamp.date.as_deref().map(|date| format!("{date} "));
-        Some(date.unwrap_or_default() + stamp.time.as_deref()?)
+        Some(or_unsaid(date) + stamp.time.as_deref()?)
     });
     let values = element.values();
     if values.iter().all(|(.., value)| value.is_none()) {

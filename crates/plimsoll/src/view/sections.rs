@@ -9,10 +9,10 @@ use crate::term::Canvas;
 /// One part of the page, as `--section` names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Section {
-    /// OOM kills and failed allocations
-    KernelLog,
     /// What is wrong, worst first
     Diagnosis,
+    /// OOM kills and failed allocations
+    KernelLog,
     /// What happened over time
     Timeline,
     /// What top, ps and slabtop list
@@ -54,11 +54,11 @@ type Writer = fn(&View, &mut Page);
 
 /// Every section with its writer, in the order of the page.
 const SECTIONS: &[(Section, Writer)] = &[
+    (Section::Diagnosis, |view, page| view.findings.write(page)),
     (Section::KernelLog, |view, page| {
         each(&view.kernel_log, |it| it.write(page));
         kernel_log::write_events(&view.kernel_log_events, page);
     }),
-    (Section::Diagnosis, |view, page| view.findings.write(page)),
     (Section::Timeline, |view, page| {
         each(&view.timeline, |it| it.write(page));
     }),
@@ -111,28 +111,84 @@ const SECTIONS: &[(Section, Writer)] = &[
 ];
 
 fn each<T>(section: &Option<T>, write: impl FnOnce(&T)) {
-    section.as_ref().map(write).unwrap_or_default();
+    if let Some(section) = section {
+        write(section);
+    }
 }
 
+/// How much of a view is shown.
+#[derive(Clone, Debug)]
+pub(crate) enum Extent {
+    /// One screen: what happened, and what to do about it.
+    Screen,
+    /// Every section.
+    All,
+    /// These sections.
+    Some(Vec<Section>),
+}
+
+/// Lines of a screen, the prompt's apart.
+const SCREEN: usize = 23;
+
 impl View {
-    /// The page of text with these sections; with none named, all of them.
-    pub(crate) fn text(&self, canvas: Canvas, shown: &[Section]) -> String {
+    /// The page of text.
+    pub(crate) fn text(&self, canvas: Canvas, extent: &Extent) -> String {
         let mut page = Page::new(canvas);
         evidence::write(&self.evidence, &mut page);
         self.machine.write(&mut page);
         contradictions::write(&self.contradictions, &mut page);
-        // Where there is a log and nothing else, a diagnosis of the machine has nothing to look at.
-        let alone: &[Section] = match (self.log_alone, self.tables_alone) {
-            (true, _) => &[Section::KernelLog],
-            (false, true) => &[Section::Timeline, Section::Tools, Section::Unreadable],
-            _ => &[],
-        };
-        let shown = if shown.is_empty() { alone } else { shown };
-        for (section, write) in SECTIONS {
-            if shown.is_empty() || shown.contains(section) {
-                write(self, &mut page);
-            }
+        match extent {
+            Extent::Screen => self.write_screen(&mut page),
+            Extent::All => self.write_sections(&mut page, self.alone()),
+            Extent::Some(shown) => self.write_sections(&mut page, shown),
         }
         page.into_text()
+    }
+
+    fn write_sections(&self, page: &mut Page, shown: &[Section]) {
+        if shown.contains(&Section::KernelLog) && !shown.contains(&Section::Diagnosis) {
+            each(&self.kernel_log, |it| it.write_answer(page));
+        }
+        for (section, write) in SECTIONS {
+            if shown.is_empty() || shown.contains(section) {
+                write(self, page);
+            }
+        }
+    }
+
+    /// Where there is a log or a tool's table and nothing else, what is known of it; nothing where
+    /// every section has something to show.
+    fn alone(&self) -> &'static [Section] {
+        match (self.log_alone, self.tables_alone) {
+            (true, _) => &[Section::Diagnosis, Section::KernelLog],
+            (false, true) => &[
+                Section::Diagnosis,
+                Section::Timeline,
+                Section::Tools,
+                Section::Unreadable,
+            ],
+            _ => &[],
+        }
+    }
+
+    /// The findings, then of the sections what fits, and how to see the rest.
+    fn write_screen(&self, page: &mut Page) {
+        self.findings.write_screen(page, SCREEN - 1);
+        let mut left_out = false;
+        for (section, write) in SECTIONS.iter().filter(|(it, _)| *it != Section::Diagnosis) {
+            let alone = self.alone();
+            if !alone.is_empty() && !alone.contains(section) {
+                continue;
+            }
+            let mut part = page.blank();
+            write(self, &mut part);
+            match page.lines() + part.lines() < SCREEN {
+                true => page.append(part),
+                false => left_out = true,
+            }
+        }
+        if left_out {
+            page.line("  All of it: --all; a part: --section NAME.");
+        }
     }
 }

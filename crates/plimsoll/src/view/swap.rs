@@ -2,20 +2,24 @@
 
 use mm::formula::scan_balance::anon_permille;
 use mm::snapshot::Snapshot;
-use mm::units::{Bytes, Pages};
+use mm::units::{Bytes, Kib, Pages};
 use mm::zram::Zram;
 use serde::Serialize;
 
 use super::page::Page;
 use super::share::percent;
+use crate::fact::or_unsaid;
 
 /// Amounts in bytes.
 #[derive(Debug, Serialize)]
 pub(crate) struct Swap {
     areas: Vec<Area>,
-    total_bytes: u64,
-    free_bytes: u64,
-    swap_cached_bytes: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    total_bytes: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    free_bytes: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    swap_cached_bytes: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     swapped_in_bytes: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -44,8 +48,10 @@ struct Area {
 #[derive(Debug, Serialize)]
 struct Zswap {
     enabled: bool,
-    stored_bytes: u64,
-    compressed_bytes: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stored_bytes: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    compressed_bytes: Option<u64>,
 }
 
 /// A zram device, used for swap or not.
@@ -78,10 +84,11 @@ impl Swap {
             used_bytes: area.used.bytes().0,
             priority: area.priority,
         });
+        let bytes = |amount: Option<Kib>| amount.map(|amount| amount.bytes().0);
         let zswap = |state: &str| Zswap {
             enabled: state == "Y",
-            stored_bytes: meminfo.zswapped.unwrap_or_default().bytes().0,
-            compressed_bytes: meminfo.zswap.unwrap_or_default().bytes().0,
+            stored_bytes: bytes(meminfo.zswapped),
+            compressed_bytes: bytes(meminfo.zswap),
         };
         let pages = |item| {
             snapshot
@@ -92,9 +99,9 @@ impl Swap {
         let swappiness = snapshot.number("vm.swappiness");
         Some(Self {
             areas: areas.collect(),
-            total_bytes: meminfo.swap_total.unwrap_or_default().bytes().0,
-            free_bytes: meminfo.swap_free.unwrap_or_default().bytes().0,
-            swap_cached_bytes: meminfo.swap_cached.unwrap_or_default().bytes().0,
+            total_bytes: bytes(meminfo.swap_total),
+            free_bytes: bytes(meminfo.swap_free),
+            swap_cached_bytes: bytes(meminfo.swap_cached),
             swapped_in_bytes: pages("pswpin"),
             swapped_out_bytes: pages("pswpout"),
             swappiness,
@@ -110,11 +117,16 @@ impl Swap {
     /// Writes the section.
     pub(crate) fn write(&self, page: &mut Page) {
         page.heading("Swap");
-        if self.areas.is_empty() {
-            page.paragraph(
+        match self.total_bytes {
+            Some(total) if self.areas.is_empty() && total > 0 => {
+                let text = format!("SwapTotal is {}, and no area of it is listed", Bytes(total));
+                page.paragraph(2, &text);
+            }
+            _ if self.areas.is_empty() => page.paragraph(
                 2,
                 "none: anonymous memory cannot be reclaimed, whatever vm.swappiness says",
-            );
+            ),
+            _ => {}
         }
         self.write_areas(page);
         self.write_traffic(page);
@@ -126,8 +138,12 @@ impl Swap {
             page.row("vm.page-cluster", cluster, &about);
         }
         if let Some(zswap) = self.zswap.as_ref().filter(|zswap| zswap.enabled) {
-            let stored = Bytes(zswap.stored_bytes);
-            page.amount("zswap", zswap.compressed_bytes, &format!("holds {stored}"));
+            let stored = zswap
+                .stored_bytes
+                .map(|bytes| format!("holds {}", Bytes(bytes)));
+            if let Some(bytes) = zswap.compressed_bytes {
+                page.amount("zswap", bytes, &or_unsaid(stored));
+            }
         }
     }
 
@@ -149,16 +165,19 @@ impl Swap {
         }
         let is_area = |device: &str| self.areas.iter().any(|area| area.path.ends_with(device));
         for zram in self.zram.iter().filter(|zram| !is_area(&zram.device)) {
-            let size = zram.size_bytes.unwrap_or(0);
-            page.amount(&format!("/dev/{}", zram.device), size, "not used for swap");
+            let name = format!("/dev/{}", zram.device);
+            match zram.size_bytes {
+                Some(size) => page.amount(&name, size, "not used for swap"),
+                None => page.row(&name, "", "not used for swap"),
+            }
             page.paragraph(6, &zram.text());
         }
     }
 
     fn write_traffic(&self, page: &mut Page) {
-        if self.swap_cached_bytes > 0 {
+        if let Some(cached) = self.swap_cached_bytes.filter(|&bytes| bytes > 0) {
             let about = "also in memory: freed without writing";
-            page.amount("swap cache", self.swap_cached_bytes, about);
+            page.amount("swap cache", cached, about);
         }
         let traffic = self.swapped_in_bytes.zip(self.swapped_out_bytes);
         if let Some((read, written)) = traffic.filter(|&traffic| traffic != (0, 0)) {
@@ -199,10 +218,10 @@ impl Compressed {
             text.push_str(&format!(", limit {}", Bytes(limit)));
         }
         for (pages, what) in [
-            (self.same_filled_pages, "filled with one value"),
-            (self.incompressible_pages.unwrap_or(0), "stored as they are"),
+            (Some(self.same_filled_pages), "filled with one value"),
+            (self.incompressible_pages, "stored as they are"),
         ] {
-            if pages > 0 {
+            if let Some(pages) = pages.filter(|&pages| pages > 0) {
                 let noun = if pages == 1 { "page" } else { "pages" };
                 text.push_str(&format!(", {pages} {noun} {what}"));
             }
@@ -222,25 +241,33 @@ impl Compressed {
 
 /// What this value of `vm.swappiness` does on this machine as it is.
 pub(super) fn effect(snapshot: &Snapshot, swappiness: u64) -> String {
-    let areas = snapshot
-        .swaps
-        .as_ref()
-        .is_some_and(|swaps| !swaps.areas.is_empty());
-    let free = snapshot
+    let meminfo = snapshot.meminfo.as_ref();
+    let free = meminfo.and_then(|meminfo| meminfo.swap_free);
+    let enabled = snapshot.lru_gen.enabled;
+    let what = match enabled.is_some_and(mm::lru_gen::Enabled::core) {
+        true => by_generations(snapshot, swappiness),
+        false => by_lists(swappiness),
+    };
+    match (has_swap(snapshot), free) {
+        (Some(false), _) => "inert without swap".to_owned(),
+        (_, Some(Kib::ZERO)) => "inert while swap is full".to_owned(),
+        (Some(true), _) => what,
+        (None, _) => format!("with swap, of which this evidence does not tell: {what}"),
+    }
+}
+
+/// Whether there is any swap, by the areas or by its size: an empty list beside a size is cut off.
+fn has_swap(snapshot: &Snapshot) -> Option<bool> {
+    let areas = snapshot.swaps.as_ref().map(|swaps| !swaps.areas.is_empty());
+    let total = snapshot
         .meminfo
         .as_ref()
-        .and_then(|meminfo| meminfo.swap_free);
-    match free {
-        _ if !areas => "inert without swap".to_owned(),
-        Some(free) if free.0 == 0 => "inert while swap is full".to_owned(),
-        _ if snapshot
-            .lru_gen
-            .enabled
-            .is_some_and(mm::lru_gen::Enabled::core) =>
-        {
-            by_generations(snapshot, swappiness)
-        }
-        _ => by_lists(swappiness),
+        .and_then(|meminfo| meminfo.swap_total);
+    let size = total.map(|total| total > Kib::ZERO);
+    match (areas, size) {
+        (Some(true), _) | (_, Some(true)) => Some(true),
+        (None, None) => None,
+        _ => Some(false),
     }
 }
 
@@ -305,9 +332,25 @@ mod tests {
 
     #[test]
     fn swappiness_is_inert_without_free_swap() {
-        assert_eq!(effect_with(&[FREE], 60), "inert without swap");
+        let none = ("proc/meminfo", "SwapTotal: 0 kB\n");
+        assert_eq!(effect_with(&[none], 60), "inert without swap");
+        let empty = ("proc/swaps", "Filename Type Size Used Priority\n");
+        assert_eq!(effect_with(&[empty], 60), "inert without swap");
         let full = ("proc/meminfo", "SwapFree: 0 kB\n");
         assert_eq!(effect_with(&[AREA, full], 60), "inert while swap is full");
+    }
+
+    #[test]
+    fn without_the_size_of_swap_it_is_not_said_that_there_is_none() {
+        for files in [&[][..], &[FREE][..]] {
+            let effect = effect_with(files, 60);
+            assert!(effect.contains("does not tell"), "{effect}");
+        }
+        let size = (
+            "proc/meminfo",
+            "SwapTotal: 3984588 kB\nSwapFree: 3984588 kB\n",
+        );
+        assert!(effect_with(&[size], 60).contains("17 to 46 %"));
     }
 
     #[test]

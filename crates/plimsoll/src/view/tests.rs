@@ -19,7 +19,7 @@ fn check(files: &[(&str, &str)], heading: &str, expected: &Expect) {
         width: 80,
         charset: Charset::Unicode,
     };
-    let text = view.text(canvas, &[]);
+    let text = view.text(canvas, &Extent::All);
     let plain = crate::term::plain(&text);
     let start = plain.find(heading).expect("a section of this heading");
     expected.assert_eq(&plain[start..]);

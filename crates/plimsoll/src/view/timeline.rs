@@ -9,15 +9,19 @@ use mm::units::Bytes;
 use serde::Serialize;
 
 use self::says::Said;
-use super::findings::Finding;
+use super::findings::{self, Sure};
 use super::page::Page;
 use super::sadf;
+use crate::fact::or_unsaid;
 
 /// Cells of a row's picture.
 const CELLS: usize = 12;
 
 /// Rows of the table at most.
 const ROWS: usize = 20;
+
+/// What tells more than a series.
+const SEND: &str = "cat /proc/zoneinfo /proc/meminfo /proc/vmstat; sleep 10; cat /proc/vmstat";
 
 /// Frames from which on a capture has a timeline; two have an interval.
 const FRAMES: usize = 3;
@@ -77,21 +81,25 @@ impl Timeline {
     }
 
     /// What the series says is wrong, as findings.
-    pub(crate) fn findings(&self) -> impl Iterator<Item = Finding> + '_ {
+    pub(crate) fn findings(&self) -> impl Iterator<Item = (&'static str, findings::Said)> + '_ {
         self.says.iter().filter_map(|said| {
-            Some(Finding {
-                id: "timeline",
-                severity: said.severity?,
-                what: said.what.clone(),
-                rule: said.rule.clone().unwrap_or_else(|| self.worst_row()),
-                next: "plimsoll inspect --section timeline".to_owned(),
-            })
+            let (name, severity) = said.finding?;
+            let rule = said.rule.clone();
+            let rule = rule.unwrap_or_else(|| format!("the worst row of the {}", self.source));
+            let finding = findings::Said::new(
+                severity,
+                said.what.clone(),
+                rule,
+                "plimsoll inspect --section timeline",
+            );
+            Some((
+                name,
+                match self.lacks {
+                    Some(_) => finding.unsure(Sure::Likely, SEND),
+                    None => finding,
+                },
+            ))
         })
-    }
-
-    /// What stands behind a sentence that has no rule of its own.
-    fn worst_row(&self) -> String {
-        format!("the worst row of the timeline ({})", self.source)
     }
 
     fn from(series: &Series) -> Self {
@@ -122,7 +130,7 @@ impl Timeline {
             .as_ref()
             .map(|kernel| format!(", Linux {kernel}"));
         let (source, rows) = (self.source, self.rows);
-        let kernel = kernel.unwrap_or_default();
+        let kernel = or_unsaid(kernel);
         page.heading(&format!("Timeline: {source}, {rows} rows{span}{kernel}"));
         self.says
             .iter()

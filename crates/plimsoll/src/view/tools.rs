@@ -7,7 +7,9 @@ use mm::capture::Frame;
 use mm::units::{Bytes, Kib};
 use serde::Serialize;
 
+use super::findings::Looked;
 use super::page::Page;
+use super::share::Share;
 
 /// Rows that are shown of a list.
 const SHOWN: usize = 10;
@@ -34,6 +36,121 @@ pub(crate) struct Row {
     #[serde(skip_serializing_if = "Option::is_none")]
     pid: Option<u64>,
     bytes: u64,
+    /// Of a slab cache the objects in use, in percent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    used_percent: Option<u64>,
+}
+
+/// A slab cache.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Slab {
+    /// Its name.
+    pub(crate) name: String,
+    /// What it holds.
+    pub(crate) bytes: Bytes,
+    /// Objects in use, in percent.
+    pub(crate) used: Option<u64>,
+}
+
+/// What the head of `top` and its rows say of the CPUs.
+#[derive(Debug)]
+pub(crate) struct Top {
+    /// Percent of the time in which CPUs waited for a disk.
+    pub(crate) io_wait: Option<f64>,
+    /// Name and percent of a CPU, of the last round.
+    cpu: Vec<(String, f64)>,
+}
+
+impl Top {
+    /// Reads it; `None` where it has no column of CPU.
+    pub(crate) fn of(text: &str) -> Option<Self> {
+        let mut top = Self {
+            io_wait: None,
+            cpu: Vec::new(),
+        };
+        let mut columns: Option<(usize, usize)> = None;
+        for line in text.lines() {
+            let words: Vec<&str> = line.split_ascii_whitespace().collect();
+            let at = |names: &[&str]| words.iter().position(|word| names.contains(word));
+            let head = at(&["%CPU"]).zip(at(&["COMMAND", "CMD"]));
+            if head.is_some() {
+                (columns, top.cpu) = (head, Vec::new());
+            } else if line.contains("Cpu(s)") {
+                top.io_wait = waits(line).or(top.io_wait);
+            } else if let Some((cpu, name)) = columns {
+                let percent = words.get(cpu).and_then(|word| word.parse().ok());
+                let row = words
+                    .get(name)
+                    .zip(percent)
+                    .filter(|_| top.cpu.len() < MOST);
+                top.cpu
+                    .extend(row.map(|(name, cpu)| ((*name).to_owned(), cpu)));
+            }
+        }
+        columns.map(|_| top)
+    }
+
+    /// What the processes of this name take together.
+    pub(crate) fn cpu_of(&self, name: &str) -> Option<f64> {
+        let mut rows = self.cpu.iter().filter(|(other, _)| other.contains(name));
+        let first = rows.next()?.1;
+        Some(rows.fold(first, |most, (_, cpu)| most.max(*cpu)))
+    }
+}
+
+/// "75.2 wa" of the head, or "75.2%wa" of an older `top`.
+fn waits(line: &str) -> Option<f64> {
+    let (before, _) = line.split_once("wa")?;
+    let number = before
+        .trim_end_matches(['%', ' '])
+        .rsplit([' ', ',', ':'])
+        .next()?;
+    number.parse().ok()
+}
+
+/// The slab caches that slabtop or slabinfo lists, and what all caches hold together; `None` where
+/// either is not told.
+pub(crate) fn slab_caches(looked: &Looked<'_>) -> Option<(Vec<Slab>, Bytes)> {
+    let by_tool = looked.tool("slabtop").and_then(|text| {
+        let all = text.lines().find_map(slabtop_total)?;
+        Some((slab_rows(text), all))
+    });
+    by_tool.or_else(|| slabinfo(looked.file("proc/slabinfo")?, looked))
+}
+
+/// "Active / Total Size (% used)       : 47121380.33K / 47376581.93K (99.5%)".
+fn slabtop_total(line: &str) -> Option<Bytes> {
+    let rest = line.trim().strip_prefix("Active / Total Size")?;
+    let (_, total) = rest.rsplit_once(" / ")?;
+    let kib: f64 = total.split('K').next()?.trim().parse().ok()?;
+    (0.0..1e15).contains(&kib).then(|| Kib(kib as u64).bytes())
+}
+
+/// "dentry 2369308 2369325 192 21 1 : tunables 0 0 0 : slabdata 112825 112825 0". Part of a file is
+/// not the sum of all.
+fn slabinfo(text: &str, looked: &Looked<'_>) -> Option<(Vec<Slab>, Bytes)> {
+    let whole = text.starts_with("slabinfo - version");
+    let row = |line: &str| {
+        let (counts, rest) = line.split_once(" : tunables ")?;
+        let mut words = counts.split_ascii_whitespace();
+        let name = words.next()?;
+        let numbers: Vec<u64> = words.map_while(|word| word.parse().ok()).collect();
+        let [active, objects, _, _, pages] = numbers[..] else {
+            return None;
+        };
+        let (_, slabs) = rest.split_once("slabdata")?;
+        let slabs: u64 = slabs.split_ascii_whitespace().nth(1)?.parse().ok()?;
+        Some(Slab {
+            name: name.to_owned(),
+            bytes: looked.bytes(slabs.saturating_mul(pages)),
+            used: Share::of(active, objects).map(Share::percent),
+        })
+    };
+    let rows: Vec<Slab> = text.lines().filter_map(row).take(MOST).collect();
+    let sum = rows
+        .iter()
+        .fold(0, |sum: u64, row| sum.saturating_add(row.bytes.0));
+    (whole && !rows.is_empty()).then_some((rows, Bytes(sum)))
 }
 
 /// The lists in a frame.
@@ -106,6 +223,7 @@ impl Columns {
             pid: Some(words.get(self.pid)?.parse().ok()?),
             name: name.chars().take(40).collect(),
             bytes: bytes.0,
+            used_percent: None,
         })
     }
 }
@@ -125,8 +243,20 @@ fn amount(word: &str) -> Option<Bytes> {
     Some(Kib(kib as u64).bytes())
 }
 
-/// The rows of `slabtop`: "OBJS ACTIVE USE OBJ-SIZE SLABS OBJ/SLAB CACHE-SIZE NAME".
+/// The rows of `slabtop` as a list.
 fn slabs(text: &str) -> Option<Listed> {
+    let row = |slab: Slab| Row {
+        name: slab.name,
+        pid: None,
+        bytes: slab.bytes.0,
+        used_percent: slab.used,
+    };
+    let rows: Vec<Row> = slab_rows(text).into_iter().map(row).collect();
+    (!rows.is_empty()).then(|| Listed::of("slabtop", rows, false))
+}
+
+/// The rows of `slabtop`: "OBJS ACTIVE USE OBJ-SIZE SLABS OBJ/SLAB CACHE-SIZE NAME".
+fn slab_rows(text: &str) -> Vec<Slab> {
     let mut rows = Vec::new();
     for line in text.lines() {
         if line.contains("OBJS") && line.contains("CACHE SIZE") {
@@ -135,18 +265,18 @@ fn slabs(text: &str) -> Option<Listed> {
         }
         let words: Vec<&str> = line.split_ascii_whitespace().collect();
         if let [_, _, usage, _, _, _, size, name, ..] = words.as_slice()
-            && usage.ends_with('%')
+            && let Some(used) = usage.strip_suffix('%')
             && let Some(bytes) = amount(size)
             && rows.len() < MOST
         {
-            rows.push(Row {
+            rows.push(Slab {
                 name: (*name).to_owned(),
-                pid: None,
-                bytes: bytes.0,
+                bytes,
+                used: used.parse().ok().filter(|&used: &u64| used <= 100),
             });
         }
     }
-    (!rows.is_empty()).then(|| Listed::of("slabtop", rows, false))
+    rows
 }
 
 impl Listed {
@@ -178,14 +308,14 @@ impl Listed {
             return page.paragraph(2, &text);
         }
         for row in self.largest.iter().filter(|row| row.bytes > 0) {
-            let pid = row
-                .pid
-                .map(|pid| format!(" (pid {pid})"))
-                .unwrap_or_default();
+            let pid = row.pid.map(|pid| format!(" (pid {pid})"));
+            let pid = pid.as_deref().unwrap_or("");
+            let used = row.used_percent.map(|used| format!(", {used} % in use"));
             page.line(format!(
-                "  {:>10}  {}{pid}",
+                "  {:>10}  {}{pid}{}",
                 Bytes(row.bytes).to_string(),
-                row.name
+                row.name,
+                used.as_deref().unwrap_or("")
             ));
         }
         let (count, total) = (self.count, Bytes(self.total_bytes));

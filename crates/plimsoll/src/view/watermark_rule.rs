@@ -20,7 +20,8 @@ pub(crate) struct WatermarkRule {
     watermark_boost_factor: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     chosen_by: Option<&'static str>,
-    outside_zones_bytes: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    outside_zones_bytes: Option<u64>,
 }
 
 const KHUGEPAGED: &str = "khugepaged";
@@ -52,7 +53,7 @@ impl WatermarkRule {
             chosen_by: snapshot.min_free_chooser().map(word),
             watermark_scale_factor: snapshot.number("vm.watermark_scale_factor"),
             watermark_boost_factor: snapshot.number("vm.watermark_boost_factor"),
-            outside_zones_bytes: outside_zones(snapshot).unwrap_or_default().0,
+            outside_zones_bytes: outside_zones(snapshot).map(|bytes| bytes.0),
         }
     }
 
@@ -62,7 +63,8 @@ impl WatermarkRule {
             .min_free_kbytes
             .or(self.watermark_scale_factor)
             .is_some();
-        if any || self.outside_zones_bytes > 0 {
+        let outside = self.outside_zones_bytes.filter(|&bytes| bytes > 0);
+        if any || outside.is_some() {
             page.line("");
         }
         if let Some(value) = self.min_free_kbytes {
@@ -79,8 +81,7 @@ impl WatermarkRule {
             let about = format!("steps: min/4, at least {percent} % of a zone");
             page.row("vm.watermark_scale_factor", value, &about);
         }
-        if self.outside_zones_bytes > 0 {
-            let amount = Bytes(self.outside_zones_bytes);
+        if let Some(amount) = outside.map(Bytes) {
             let text = format!(
                 "{amount} of MemTotal are in no zone yet: this kernel brings memory in when it is \
                  needed, and makes the marks again then."

@@ -10,9 +10,8 @@ use super::late_pages::{LatePages, late_pages, late_pair, late_zones};
 
 /// Recomputes the watermarks and the lowmem reserves.
 pub(crate) fn checks(snapshot: &Snapshot) -> Vec<Check> {
-    let mut checks = watermark_checks(snapshot).unwrap_or_default();
-    checks.extend(reserve_checks(snapshot).unwrap_or_default());
-    checks
+    let all = [watermark_checks(snapshot), reserve_checks(snapshot)];
+    all.into_iter().flatten().flatten().collect()
 }
 
 fn watermark_checks(snapshot: &Snapshot) -> Option<Vec<Check>> {
@@ -71,19 +70,19 @@ fn reserve_checks(snapshot: &Snapshot) -> Option<Vec<Check>> {
                 .zip(zone.protection.iter().copied())
         };
         let differing = pairs().find(|(computed, kernel)| computed != kernel);
-        let (computed, kernel) = differing.or_else(|| pairs().max()).unwrap_or_default();
+        let (computed, kernel) = differing.or_else(|| pairs().max())?;
         let near = computed.0.abs_diff(kernel.0) <= computed.0.max(kernel.0) / 8;
         let reason = if near { STALE_RESERVE } else { UNKNOWN };
         let name = format!("lowmem reserve of {}", title(zone));
-        Check {
+        Some(Check {
             circular: matches!(reserves.ratios, Ratios::Inferred(_)),
             ..Check::still(name, computed, kernel, reason).by(&by)
-        }
+        })
     };
     Some(
         pairs
             .filter(|(zone, _)| zone.is_usable())
-            .map(check)
+            .filter_map(check)
             .collect(),
     )
 }

@@ -24,7 +24,8 @@ pub(crate) struct Zone {
     #[serde(skip_serializing_if = "is_zero")]
     free_highatomic_pages: u64,
     against_marks_pages: u64,
-    boost_pages: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    boost_pages: Option<u64>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     boost_is_hidden: bool,
     min_pages: u64,
@@ -95,7 +96,7 @@ impl Zone {
             free_highatomic_pages: standing.highatomic.0,
             against_marks_pages: standing.against.0,
             boost_is_hidden: snapshot.hidden_boost && zone.boost.is_some(),
-            boost_pages: zone.boost.unwrap_or_default().0,
+            boost_pages: zone.boost.map(|boost| boost.0),
             min_pages: marks.min.0,
             low_pages: marks.low.0,
             high_pages: marks.high.0,
@@ -162,27 +163,28 @@ impl Zone {
     }
 
     fn write_extras(&self, page: &mut Page) {
-        if self.boost_is_hidden {
-            let without = |mark: u64| mark.saturating_sub(self.boost_pages);
+        let boost = self.boost_pages.filter(|&pages| pages > 0);
+        if let Some(pages) = boost.filter(|_| self.boost_is_hidden) {
+            let without = |mark: u64| mark.saturating_sub(pages);
             let text = format!(
                 "The marks are boosted by {} pages ({}), which this kernel does not print. Without \
                  the boost they are {}, {} and {} pages.",
-                self.boost_pages,
-                self.amount(self.boost_pages),
+                pages,
+                self.amount(pages),
                 without(self.min_pages),
                 without(self.low_pages),
                 without(self.high_pages)
             );
             page.paragraph(2, &text);
-        } else if self.boost_pages > 0 {
-            let boost = self.amount(self.boost_pages);
+        } else if let Some(pages) = boost {
+            let boost = self.amount(pages);
             page.paragraph(
                 2,
                 &format!("The marks are raised by {boost} for now (watermark boost)."),
             );
         }
-        let reserve = self.lowmem_reserve_pages.iter().copied().max().unwrap_or(0);
-        if reserve > 0 {
+        let reserve = self.lowmem_reserve_pages.iter().copied().max();
+        if let Some(reserve) = reserve.filter(|&pages| pages > 0) {
             let reserve = self.amount(reserve);
             page.paragraph(
                 2,

@@ -9,13 +9,14 @@ use serde_json::Value;
 use crate::validator::Schema;
 
 /// The schemas, and the `schema` that each one's documents say.
-const SCHEMAS: [&str; 16] = [
+const SCHEMAS: [&str; 17] = [
     "apply",
     "calibration",
     "changes",
     "compare",
     "explain",
     "explain-all",
+    "explain-proposed",
     "fidelity",
     "guard-check",
     "guard-events",
@@ -190,6 +191,19 @@ fn an_explanation_is_as_its_schema_says() {
         "bdi.max_ratio",
     ] {
         assert_is("explain", &["explain", key, "--json"], &fixtures());
+    }
+}
+
+#[test]
+fn a_judged_proposal_is_as_its_schema_says() {
+    let host = "hosts/vm-24gib-6.18/capture.txt";
+    for word in [
+        "vm.min_free_kbytes=2G",
+        "vm.swappiness=60",
+        "bdi.sda.max_ratio=5",
+    ] {
+        let arguments = ["explain", word, "--of", host, "--json"];
+        assert_is("explain-proposed", &arguments, &fixtures());
     }
 }
 

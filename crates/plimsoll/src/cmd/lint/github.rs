@@ -40,7 +40,7 @@ fn annotation(finding: &Finding) -> String {
     let what = data(&format!(
         "{} ({})",
         finding.what,
-        finding.rule.first_of("Instead")
+        finding.rule.entry().first_of("Instead")
     ));
     format!("::{command} file={file}{line},title={name}::{what}\n")
 }

@@ -40,7 +40,7 @@ fn write(finding: &Finding, page: &mut Page) {
         page.line(format!("    {}", cut(&finding.source)));
     }
     page.paragraph(4, &finding.what);
-    page.item(4, "Instead: ", &rule.first_of("Instead"));
+    page.item(4, "Instead: ", &rule.entry().first_of("Instead"));
 }
 
 /// A line of a text, as much of it as is worth showing.

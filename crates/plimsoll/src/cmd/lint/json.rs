@@ -78,7 +78,7 @@ fn found(finding: &Finding) -> Entry<'_> {
         path: &finding.path,
         line: some(finding.line),
         what: Some(&finding.what),
-        instead: Some(finding.rule.first_of("Instead")),
+        instead: Some(finding.rule.entry().first_of("Instead")),
         fix: finding.fix.as_ref().map(change),
         needs: None,
     }

@@ -44,9 +44,9 @@ pub(super) fn text(report: &Report, targets: &Targets) -> anyhow::Result<String>
 fn descriptor(rule: &Rule) -> Value {
     json!({
         "id": rule.name,
-        "shortDescription": {"text": rule.summary()},
-        "fullDescription": {"text": rule.first_of("Why")},
-        "help": {"text": rule.first_of("Instead"), "markdown": rule.page},
+        "shortDescription": {"text": rule.entry().summary()},
+        "fullDescription": {"text": rule.entry().first_of("Why")},
+        "help": {"text": rule.entry().first_of("Instead"), "markdown": rule.page},
         "defaultConfiguration": {"level": rule.severity.word()},
     })
 }
@@ -76,7 +76,7 @@ fn result(finding: &Finding) -> Value {
             }
         }
         result["fixes"] = json!([{
-            "description": {"text": finding.rule.first_of("Instead")},
+            "description": {"text": finding.rule.entry().first_of("Instead")},
             "artifactChanges": [{
                 "artifactLocation": {"uri": uri(&finding.path)},
                 "replacements": [replacement],

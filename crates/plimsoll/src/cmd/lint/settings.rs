@@ -11,9 +11,7 @@ use files::Folder;
 use mm::suggest;
 use toml::{Spanned, Value};
 
-use crate::lint::{Choice, Severity, table};
-
-use super::explain;
+use crate::lint::{Choice, Severity, page, table};
 
 /// The file, in the directory that lint is run in.
 const FILE: &str = "plimsoll.toml";
@@ -104,7 +102,7 @@ fn rules(value: &Value) -> anyhow::Result<Vec<&'static str>> {
     let rule = |name: &Value| {
         let name = name.as_str().context("expected a list of rules")?;
         let found = table::find(name).map(|rule| rule.name);
-        found.ok_or_else(|| explain::no_rule(name))
+        found.ok_or_else(|| page::pages().no_such(name))
     };
     names.iter().map(rule).collect()
 }

@@ -175,13 +175,19 @@ impl Targets {
                 return Ok(());
             }
             let capture = match is_stdin(path) {
-                true => piped(&bytes)?,
-                false => evidence::one(path)?,
+                true => piped(&bytes),
+                false => evidence::one(path),
             };
-            return self.evidence(&capture, path, at);
+            let commands = text_in(&bytes).filter(|text| read::as_commands(text).is_some());
+            return match (capture, commands) {
+                (Err(_), Some(text)) => {
+                    self.text(path, text, Form::Script, machine);
+                    Ok(())
+                }
+                (capture, _) => self.evidence(&capture?, path, at),
+            };
         };
-        let text = Text::new(path.display().to_string(), text, form);
-        self.push(What::Texts(vec![text]), machine);
+        self.text(path, text, form, machine);
         // A link that is named is the user's own.
         if let Ok(whole) = path.canonicalize()
             && let Some(name) = whole.file_name()
@@ -190,6 +196,12 @@ impl Targets {
             self.place(path.display().to_string(), folder, Some(name.to_owned()));
         }
         Ok(())
+    }
+
+    /// A text that stands for itself.
+    fn text(&mut self, path: &Path, text: String, form: Form, machine: &std::rc::Rc<Machine>) {
+        let text = Text::new(path.display().to_string(), text, form);
+        self.push(What::Texts(vec![text]), machine);
     }
 
     fn push(&mut self, what: What, machine: &std::rc::Rc<Machine>) {
@@ -358,8 +370,10 @@ fn form(path: &Path, text: &str) -> Option<Form> {
 /// Whether a name is one that files of configuration have.
 fn is_configuration_file(path: &Path) -> bool {
     let extension = path.extension().and_then(|extension| extension.to_str());
-    let known = ["conf", "rules", "yml", "yaml", "sysctl"];
+    let known = ["conf", "rules", "yml", "yaml", "sysctl", "sh", "bash"];
+    let name = path.file_name().and_then(|name| name.to_str());
     extension.is_some_and(|extension| known.contains(&extension))
+        || name.is_some_and(read::is_image)
 }
 
 fn is_stdin(path: &Path) -> bool {

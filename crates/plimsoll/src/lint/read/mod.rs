@@ -5,6 +5,7 @@
 
 mod line;
 pub(crate) mod name;
+mod script;
 mod sysctl;
 mod tmpfiles;
 mod tuned;
@@ -12,6 +13,7 @@ mod udev;
 mod yaml;
 
 pub(crate) use line::{Line, Read};
+pub(crate) use script::is_image;
 
 /// How a text is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +28,10 @@ pub(crate) enum Form {
     Tuned,
     /// YAML with keys that stand literally.
     Yaml,
+    /// Commands of a shell.
+    Script,
+    /// An image's recipe: what it sets is set in no machine.
+    Image,
     /// What another reader told of it.
     Told,
     /// A kernel file as it is now.
@@ -39,9 +45,25 @@ pub(crate) fn read(form: Form, text: &str, index: usize) -> Read {
         Form::Tmpfiles => tmpfiles::read(text, index),
         Form::Udev => udev::read(text, index),
         Form::Tuned => tuned::read(text, index),
-        Form::Yaml => yaml::read(text, index),
+        Form::Yaml => with_commands(yaml::read(text, index), text, index),
+        Form::Script | Form::Image => script::read(text, index),
         Form::Told | Form::Live => Read::default(),
     }
+}
+
+/// With what the commands of a YAML set, as cloud-init's `runcmd` does.
+fn with_commands(mut read: Read, text: &str, index: usize) -> Read {
+    let told = |line| read.settings.iter().any(|setting| setting.line == line);
+    let mut commands = script::read(text, index).settings;
+    commands.retain(|command| !told(command.line));
+    read.settings.extend(commands);
+    read
+}
+
+/// A text of which neither name nor first line says what it is, read as commands; `None` where it
+/// has none that sets anything.
+pub(crate) fn as_commands(text: &str) -> Option<Form> {
+    script::is_script(text).then_some(Form::Script)
 }
 
 /// How a file of this name is read, and where the name does not say, by its text; `None` where it
@@ -51,6 +73,9 @@ pub(crate) fn form(path: &str, text: &str) -> Option<Form> {
     let within = folder.rsplit('/').next().unwrap_or_default();
     let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
     match (within, name, extension) {
+        _ if script::is_image(name) => as_commands(text).map(|_| Form::Image),
+        (_, _, "sh" | "bash" | "ksh" | "zsh") => as_commands(text),
+        _ if text.starts_with("#!") => as_commands(text),
         ("sysctl.d", _, "conf") | (_, "sysctl.conf", _) => Some(Form::Sysctl),
         ("tmpfiles.d", _, "conf") => Some(Form::Tmpfiles),
         (_, _, "rules") => Some(Form::Udev),
@@ -89,6 +114,15 @@ mod tests {
         assert_eq!(form("values.yaml", "vm.x: 1\n"), Some(Form::Yaml));
         assert_eq!(of("values.yaml"), None);
         assert_eq!(of("nginx.conf"), None);
+        let commands = |path| form(path, "# c\nsysctl -w vm.swappiness=1\n");
+        assert_eq!(commands("a.sh"), Some(Form::Script));
+        assert_eq!(commands("x/Dockerfile"), Some(Form::Image));
+        assert_eq!(commands("db.Dockerfile"), Some(Form::Image));
+        assert_eq!(
+            form("start", "#!/bin/sh\necho 1 > /proc/sys/vm/swappiness"),
+            Some(Form::Script)
+        );
+        assert_eq!(of("a.sh"), None);
         let sniffed = |text| form("a.conf", text);
         assert_eq!(sniffed("# c\nvm.swappiness=1\n"), Some(Form::Sysctl));
         assert_eq!(sniffed("w /sys/a - - - - 1\n"), Some(Form::Tmpfiles));

@@ -4,8 +4,8 @@ use mm::catalogue;
 use mm::formula::dirty::Amount;
 use mm::units::{Bytes, Nanos};
 
+use crate::fact::Missing;
 use crate::lint::fix::Fix;
-use crate::lint::machine::Missing;
 use crate::lint::read::Form;
 use crate::lint::rule::{Answer, At, Said, when};
 use crate::lint::scope::Scope;
@@ -18,6 +18,9 @@ const TINY: Bytes = Bytes::MIB;
 /// meant to be on its way.
 const LONGEST_FLUSH: Nanos = Nanos(30 * 1_000_000_000);
 
+/// The default of `vm.dirty_expire_centisecs`.
+const EXPIRES: u64 = 3000;
+
 const PAIRS: [[&str; 2]; 3] = [
     ["vm.dirty_bytes", "vm.dirty_ratio"],
     ["vm.dirty_background_bytes", "vm.dirty_background_ratio"],
@@ -29,7 +32,7 @@ pub(in crate::lint) fn pair(scope: &Scope<'_>) -> Vec<At> {
     let losers = PAIRS.iter().filter_map(|names| {
         let sets = |setting: &&Setting| {
             let one = names.contains(&setting.name.as_str()) && setting.is_taken();
-            one && setting.value != "0" && setting.by != Writer::Live
+            one && !setting.is_zero() && setting.by != Writer::Live
         };
         let set: Vec<&Setting> = scope.settings.iter().filter(sets).collect();
         let winner = *set.iter().rev().find(|setting| setting.stands)?;
@@ -125,7 +128,7 @@ pub(in crate::lint) fn background_tiny(setting: &Setting, _: &Scope<'_>) -> Answ
 
 /// No page may be dirty.
 pub(in crate::lint) fn ratio_zero(setting: &Setting, _: &Scope<'_>) -> Answer {
-    when(setting.number() == Some(0), || {
+    when(setting.is_zero(), || {
         "no page may be dirty: every task that writes a file waits for the disk each time"
             .to_owned()
     })
@@ -250,16 +253,34 @@ pub(in crate::lint) fn on_zfs(setting: &Setting, scope: &Scope<'_>) -> Answer {
 
 /// The flusher does not wake by itself.
 pub(in crate::lint) fn writeback_off(setting: &Setting, _: &Scope<'_>) -> Answer {
-    when(setting.number() == Some(0), || {
+    when(setting.is_zero(), || {
         "old dirty pages are not written until a threshold is reached or someone calls sync: a \
          crash loses them, however old"
             .to_owned()
     })
 }
 
+/// The flusher wakes long after data expires.
+pub(in crate::lint) fn writeback_late(setting: &Setting, scope: &Scope<'_>) -> Answer {
+    let set = scope.number("vm.dirty_expire_centisecs");
+    let (expires, whose) = match set {
+        Ok(expires) => (expires, ""),
+        Err(_) => (EXPIRES, ", the kernel's own choice,"),
+    };
+    let wakes = setting.number().unwrap_or(0);
+    when(wakes > expires.max(EXPIRES), || {
+        let seconds = [wakes, expires, wakes + expires].map(|number| number / 100);
+        let [wakes, expires, lost] = seconds;
+        format!(
+            "the flusher wakes every {wakes} s, data expires after {expires} s{whose} and is \
+             written at the next waking: a crash loses up to {lost} s"
+        )
+    })
+}
+
 /// Inodes of which only times changed are not written by age.
 pub(in crate::lint) fn dirtytime_off(setting: &Setting, _: &Scope<'_>) -> Answer {
-    when(setting.number() == Some(0), || {
+    when(setting.is_zero(), || {
         "with the mount option lazytime, times of files are not written by their age".to_owned()
     })
 }

@@ -2,7 +2,7 @@
 
 use mm::units::Bytes;
 
-use crate::lint::machine::Missing;
+use crate::fact::Missing;
 use crate::lint::rule::{Answer, when};
 use crate::lint::scope::Scope;
 use crate::lint::setting::Setting;

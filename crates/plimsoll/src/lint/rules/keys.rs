@@ -3,9 +3,9 @@
 use mm::catalogue::{self, Kernels};
 use mm::release::{Release, Vendor};
 
+use crate::fact::Missing;
 use crate::lint::fix::Fix;
 use crate::lint::known;
-use crate::lint::machine::Missing;
 use crate::lint::rule::{Answer, Said};
 use crate::lint::scope::Scope;
 use crate::lint::setting::{Setting, Writer};
@@ -117,6 +117,11 @@ pub(in crate::lint) fn of_patch(setting: &Setting, scope: &Scope<'_>) -> Answer 
 
 /// A file of `/sys` where only `/proc/sys` can be written.
 pub(in crate::lint) fn sysfs_in_sysctl(setting: &Setting, _: &Scope<'_>) -> Answer {
+    if let Some(switch) = catalogue::below_sys(&setting.name) {
+        let (name, path) = (&setting.name, switch.path);
+        let what = format!("there is no {name}: sysctl sets nothing; the switch is /{path}");
+        return Ok(Some(what.into()));
+    }
     let below = |root: &str| setting.name.starts_with(root);
     let sysfs = below("kernel.mm.") || below("sys.") || below("/sys") || below(".sys.");
     if setting.by != Writer::Sysctl || !sysfs {
@@ -126,4 +131,27 @@ pub(in crate::lint) fn sysfs_in_sysctl(setting: &Setting, _: &Scope<'_>) -> Answ
     let path = path.strip_prefix("sys/").unwrap_or(&path);
     let what = format!("sysctl writes below /proc/sys alone: /sys/{path} is not set");
     Ok(Some(what.into()))
+}
+
+/// A command in a file that holds keys alone.
+pub(in crate::lint) fn with_command(setting: &Setting, scope: &Scope<'_>) -> Answer {
+    let (command, key) = match setting.key.trim().rsplit_once(char::is_whitespace) {
+        Some(parts) if setting.by == Writer::Sysctl => parts,
+        _ => return Ok(None),
+    };
+    let is_sysctl = command
+        .split_whitespace()
+        .any(|word| word.ends_with("sysctl"));
+    let said = || {
+        let what = format!(
+            "\"{}\" is taken for a part of the key: the loader finds no such file and sets nothing",
+            mm::text::shown(command)
+        );
+        let with = scope.line_of(setting).replacen(&setting.key, key, 1);
+        Said::from(what).fixed(Fix::Replace {
+            line: setting.line,
+            with,
+        })
+    };
+    Ok(is_sysctl.then(said))
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use conf::sysctl_d::Loader;
 use mm::catalogue;
 
-use crate::lint::machine::Missing;
+use crate::fact::Missing;
 use crate::lint::read::Form;
 use crate::lint::rule::{Answer, At};
 use crate::lint::scope::{Extent, Scope};

@@ -1,6 +1,6 @@
 //! What happens when memory, or a process's mappings, run out.
 
-use crate::lint::machine::Missing;
+use crate::fact::Missing;
 use crate::lint::rule::{Answer, At, when};
 use crate::lint::scope::{Extent, Scope};
 use crate::lint::setting::Setting;

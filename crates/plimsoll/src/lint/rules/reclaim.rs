@@ -4,6 +4,9 @@ use crate::lint::rule::{Answer, when};
 use crate::lint::scope::Scope;
 use crate::lint::setting::Setting;
 
+/// At this many percent of the usual rate, or less, names and inodes stay five times as long.
+const FEW: f64 = 20.0;
+
 /// The pressure in hundredths: of `vm.vfs_cache_pressure_denom`, 100 where nobody set it (6.16).
 fn pressure(setting: &Setting, scope: &Scope<'_>) -> Option<f64> {
     let denominator = scope
@@ -25,7 +28,7 @@ pub(in crate::lint) fn vfs_zero(setting: &Setting, _: &Scope<'_>) -> Answer {
 /// Names and inodes are hardly reclaimed.
 pub(in crate::lint) fn vfs_low(setting: &Setting, scope: &Scope<'_>) -> Answer {
     let pressure = pressure(setting, scope).unwrap_or(100.0);
-    when(pressure > 0.0 && pressure <= 10.0, || {
+    when(pressure > 0.0 && pressure <= FEW, || {
         format!(
             "directory entries and inodes are reclaimed at {pressure} % of the usual rate: a \
              backup that walks all files can fill memory with them"

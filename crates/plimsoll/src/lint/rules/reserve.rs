@@ -4,7 +4,8 @@ use mm::formula::watermarks::SCALE_FACTOR;
 use mm::snapshot::Snapshot;
 use mm::units::{Bytes, Kib};
 
-use crate::lint::machine::{Missing, Reserve};
+use crate::fact::Missing;
+use crate::lint::machine::Reserve;
 use crate::lint::rule::{Answer, At, Said, when};
 use crate::lint::scope::Scope;
 use crate::lint::setting::{Setting, Writer};

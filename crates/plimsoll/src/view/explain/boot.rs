@@ -207,8 +207,10 @@ fn says(looked: Looked<'_>, answer: &Answer, now: Option<&str>, default: &Defaul
         };
         return format!("No file that is read sets it: the kernel's own choice stands{own}.");
     };
-    let value = winner.value.as_deref().unwrap_or_default();
     let place = &winner.origin;
+    let Some(value) = winner.value.as_deref() else {
+        return format!("{place} sets it; to what is not told there.");
+    };
     match now {
         Some(now) if tunable.means_same(value, now) => {
             let value = as_read(tunable, value);

@@ -39,7 +39,7 @@ impl Default {
         let (named, snapshot) = (looked.named, looked.snapshot);
         let chosen = snapshot.default_of(named);
         let differs = |value: &str| match partner_rules(looked, value) {
-            true => Some(false),
+            true => None,
             false => snapshot.differs(named, value),
         };
         let other = values.values.iter().filter(|value| {

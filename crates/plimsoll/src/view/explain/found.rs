@@ -4,6 +4,7 @@ use lab::effects::{self, Effect};
 use mm::catalogue::{Tunable, named};
 use serde::Serialize;
 
+use crate::fact::or_unsaid;
 use crate::view::page::Page;
 
 /// Arms that the text shows.
@@ -141,7 +142,7 @@ pub(crate) fn write(found: &[Found], page: &mut Page) {
     };
     let newest: Vec<&Found> = found.iter().filter(newest).collect();
     for it in newest.iter().take(SHOWN) {
-        let words = it.telling().map(Measured::words).unwrap_or_default();
+        let words = or_unsaid(it.telling().map(Measured::words));
         let text = format!(
             "{} on {}, {} in place of {} ({}): {words}",
             it.study, it.kernel, it.arm, it.baseline, it.settings

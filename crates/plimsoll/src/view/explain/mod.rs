@@ -15,6 +15,7 @@ mod looked;
 mod notes;
 pub(crate) mod overview;
 mod page;
+pub(crate) mod proposed;
 mod relations;
 mod title;
 mod value;
@@ -102,8 +103,11 @@ impl Explanation {
             standing: standing(looked, &values),
             is_action: tunable.is_action(),
             risk: risk(tunable.risk),
-            costs: note.map(|note| note.costs.to_vec()).unwrap_or_default(),
-            does_not: note.map(|note| note.does_not.to_vec()).unwrap_or_default(),
+            costs: note.iter().flat_map(|note| note.costs.to_vec()).collect(),
+            does_not: note
+                .iter()
+                .flat_map(|note| note.does_not.to_vec())
+                .collect(),
             at_boot,
             next: next(looked, &values, &default, &found),
             found,

@@ -282,7 +282,7 @@ fn each<'a>(
 
 /// Tunables whose files the reader noted.
 fn unread(frame: &Frame) -> Vec<Unread> {
-    let note = frame.file(host::read::UNREADABLE).unwrap_or_default();
+    let note = frame.file(host::read::UNREADABLE).unwrap_or("");
     let lines = note.lines().filter_map(|line| line.split_once('\t'));
     let entry = |(path, reason): (&str, &str)| {
         let path = format!("/{path}");

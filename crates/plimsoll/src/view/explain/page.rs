@@ -2,6 +2,7 @@
 
 use super::value::upper;
 use super::{Explanation, found};
+use crate::fact::or_unsaid;
 use crate::term::Canvas;
 use crate::view::page::Page;
 
@@ -61,7 +62,7 @@ impl Explanation {
         page.heading("What goes with it");
         for relation in &self.relations {
             let value = relation.value.as_deref();
-            let value = value.map(|value| format!(" = {value}")).unwrap_or_default();
+            let value = or_unsaid(value.map(|value| format!(" = {value}")));
             page.item(
                 2,
                 "- ",

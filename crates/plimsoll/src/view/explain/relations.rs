@@ -47,11 +47,9 @@ pub(crate) fn relations(looked: Looked<'_>) -> Vec<Relation> {
             all_of_them.push(relation(other, "writing it changes this one"));
         }
     }
-    let noted = Note::of(named.tunable.name)
-        .map(|note| note.with)
-        .unwrap_or_default();
-    let noted = noted
-        .iter()
+    let note = Note::of(named.tunable.name).into_iter();
+    let noted = note
+        .flat_map(|note| note.with)
         .filter_map(|(with, how)| Some(relation(resolve(with).ok()?, how)));
     all_of_them.extend(noted);
     all_of_them

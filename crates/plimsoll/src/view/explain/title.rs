@@ -5,6 +5,7 @@ use mm::catalogue::{Of, Scope, Standing};
 use super::default::{Default, partner_rules};
 use super::looked::Looked;
 use super::value::{Values, words};
+use crate::fact::or_unsaid;
 
 /// The value here and what there is to say of it, in one sentence without its period.
 pub(crate) fn answer(looked: Looked<'_>, values: &Values, default: &Default) -> String {
@@ -23,9 +24,13 @@ fn one(looked: Looked<'_>, value: &str, default: &Default) -> String {
     let about = match (default.differs, default.shown(looked)) {
         _ if standing == Standing::Ignores => "this kernel ignores what is written".to_owned(),
         _ if partner_rules(looked, value) => {
-            let partner = tunable.partner.unwrap_or_default();
-            let of_partner = looked.snapshot.tunable(partner).unwrap_or_default();
-            format!("off, {partner} = {of_partner} rules")
+            let partner = tunable.partner.and_then(|partner| {
+                Some(format!(
+                    ", {partner} = {} rules",
+                    looked.snapshot.tunable(partner)?
+                ))
+            });
+            format!("off{}", or_unsaid(partner))
         }
         (Some(true), Some(own)) => format!("set; the kernel chooses {own}"),
         (Some(false), _) => "the kernel's own choice".to_owned(),

@@ -1,210 +1,362 @@
 //! How full the machine is, and of what.
 
-use mm::snapshot::Snapshot;
-use mm::units::{Bytes, Kib, Pages};
+use mm::units::{Bytes, Kib};
 
-use super::finding::{Finding, Looked, Severity};
-use crate::view::share::percent;
+use super::facts::Looked;
+use super::finding::{Answer, Said, Severity, Sure};
+use crate::fact::Missing;
+use crate::view::share::{Share, of};
 
-/// Part of a whole in percent, rounded down.
-fn share(part: Kib, whole: Kib) -> u64 {
-    let share = u128::from(part.0) * 100 / u128::from(whole.0.max(1));
-    u64::try_from(share).unwrap_or(u64::MAX)
+/// Part of a whole in percent, rounded down; `None` where it is more than the whole.
+fn share(part: Kib, whole: Kib) -> Option<u64> {
+    Share::of(part.0, whole.0).map(Share::percent)
 }
 
-/// An amount and its share of all memory: "1.2 GiB (31%)".
-fn of_total(part: Kib, total: Kib) -> String {
-    format!("{} ({})", part.bytes(), percent(part.0, total.0))
+/// An amount and its share of all memory, where that is told: "1.2 GiB (31%)".
+fn of_total(part: Kib, total: Option<Kib>) -> String {
+    let share = total.and_then(|total| Share::of(part.0, total.0));
+    match share {
+        Some(share) => format!("{} ({share})", part.bytes()),
+        None => part.bytes().to_string(),
+    }
 }
+
+/// Whether an amount is this many percent of memory; without MemTotal, whether it is `least`.
+fn is_much(looked: &Looked<'_>, part: Kib, percent: u64, least: Kib) -> bool {
+    match looked.total() {
+        Ok(total) => share(part, total).is_some_and(|share| share >= percent),
+        Err(_) => part >= least,
+    }
+}
+
+/// From this amount on a part is worth a word where nobody knows of how much: a GiB.
+const WORTH: Kib = Kib(1 << 20);
 
 /// Little is left that can be had without swapping.
-pub(super) fn available(looked: &Looked<'_>) -> Option<Finding> {
-    let meminfo = looked.snapshot.meminfo.as_ref()?;
-    let (total, available) = (meminfo.mem_total?, meminfo.mem_available?);
+pub(super) fn available(looked: &Looked<'_>) -> Answer {
+    let (total, available) = (looked.total()?, looked.amount("MemAvailable")?);
     let severity = match share(available, total) {
-        0..2 => Severity::Critical,
-        2..5 => Severity::Warning,
-        _ => return None,
+        Some(0..2) => Severity::Critical,
+        Some(2..5) => Severity::Warning,
+        _ => return Ok(None),
     };
-    Some(Finding {
-        id: "available_low",
-        severity,
-        what: format!(
-            "Only {} is available without swapping.",
-            of_total(available, total)
-        ),
-        rule: "MemAvailable: free pages above the reserve, page cache and slab that can be dropped"
-            .to_owned(),
-        next: "plimsoll inspect --section memory".to_owned(),
-    })
+    let free = looked
+        .amount("SwapFree")
+        .ok()
+        .filter(|free| *free > Kib::ZERO);
+    let swap = free.map(|free| format!("; {} of swap are free", free.bytes()));
+    Ok(Some(
+        Said::new(
+            severity,
+            format!(
+                "Only {} is available without swapping{}.",
+                of_total(available, Some(total)),
+                swap.as_deref().unwrap_or("")
+            ),
+            "MemAvailable: free pages above the reserve, page cache and slab that can be dropped",
+            "plimsoll inspect --section memory",
+        )
+        .not("drop_caches: what it drops is counted as available already"),
+    ))
 }
 
 /// Swap is all but full: anonymous memory cannot be reclaimed any more.
-pub(super) fn swap_full(looked: &Looked<'_>) -> Option<Finding> {
-    let meminfo = looked.snapshot.meminfo.as_ref()?;
-    let (total, free) = (meminfo.swap_total?, meminfo.swap_free?);
-    if total == Kib::ZERO || share(free, total) >= 10 {
-        return None;
+pub(super) fn swap_full(looked: &Looked<'_>) -> Answer {
+    let (total, free) = (looked.amount("SwapTotal")?, looked.amount("SwapFree")?);
+    if total == Kib::ZERO || share(free, total).is_none_or(|share| share >= 10) {
+        return Ok(None);
     }
-    let available = meminfo.mem_available.zip(meminfo.mem_total);
-    let short = available.is_some_and(|(available, total)| share(available, total) < 10);
-    Some(Finding {
-        id: "swap_full",
-        severity: if short {
-            Severity::Critical
-        } else {
-            Severity::Warning
-        },
-        what: format!(
-            "Swap is full: {} of {} is free.",
-            free.bytes(),
-            total.bytes()
-        ),
-        rule: "without a free slot anonymous memory stays, and reclaim takes page cache alone"
-            .to_owned(),
-        next: "plimsoll inspect --section swap".to_owned(),
-    })
+    let available = looked.amount("MemAvailable").ok().zip(looked.total().ok());
+    let short = available.and_then(|(available, total)| share(available, total));
+    let severity = match short {
+        Some(0..10) => Severity::Critical,
+        _ => Severity::Warning,
+    };
+    let zram = looked.snapshot().swaps.as_ref().filter(|swaps| {
+        !swaps.areas.is_empty() && swaps.areas.iter().all(|area| area.path.contains("/zram"))
+    });
+    let on = zram.map(|_| ", all of it on zram: compressed, in memory");
+    Ok(Some(
+        Said::new(
+            severity,
+            format!(
+                "Swap is full: {} of {} is free{}.",
+                free.bytes(),
+                total.bytes(),
+                on.unwrap_or("")
+            ),
+            "without a free slot anonymous memory stays, and reclaim takes page cache alone",
+            "plimsoll inspect --section swap",
+        )
+        .not("vm.swappiness: it chooses between page cache and swap, and swap takes no more"),
+    ))
 }
 
 /// Under strict overcommit little may still be promised.
-pub(super) fn commit_limit(looked: &Looked<'_>) -> Option<Finding> {
-    if looked.snapshot.number("vm.overcommit_memory") != Some(2) {
-        return None;
+pub(super) fn commit_limit(looked: &Looked<'_>) -> Answer {
+    if looked.setting("vm.overcommit_memory")? != 2 {
+        return Ok(None);
     }
-    let meminfo = looked.snapshot.meminfo.as_ref()?;
-    let (limit, promised) = (meminfo.commit_limit?, meminfo.committed_as?);
-    if share(promised, limit) < 90 {
-        return None;
+    let (limit, promised) = (
+        looked.amount("CommitLimit")?,
+        looked.amount("Committed_AS")?,
+    );
+    if promised.0 < limit.0 / 100 * 90 {
+        return Ok(None);
     }
-    let free = meminfo
-        .mem_available
-        .or(meminfo.mem_free)
-        .unwrap_or_default();
-    Some(Finding {
-        id: "commit_limit",
-        severity: Severity::Critical,
-        what: format!(
-            "Allocations are refused soon, with {} available: {} of {} is promised.",
-            free.bytes(),
-            promised.bytes(),
-            limit.bytes()
-        ),
-        rule: "vm.overcommit_memory = 2 refuses what would take Committed_AS above CommitLimit"
-            .to_owned(),
-        next: "plimsoll inspect --section memory".to_owned(),
-    })
+    let free = looked
+        .amount("MemAvailable")
+        .or_else(|_| looked.amount("MemFree"));
+    let free = free.map(|free| format!(", with {} available", free.bytes()));
+    Ok(Some(
+        Said::new(
+            Severity::Critical,
+            format!(
+                "Allocations are refused soon{}: {} of {} is promised.",
+                free.as_deref().unwrap_or(""),
+                promised.bytes(),
+                limit.bytes()
+            ),
+            "vm.overcommit_memory = 2 refuses what would take Committed_AS above CommitLimit",
+            "plimsoll explain vm.overcommit_memory",
+        )
+        .not("free memory: it is not asked"),
+    ))
 }
 
-/// Huge pages in the pools that nobody uses. Without MemTotal a GiB of them is worth a word.
-pub(super) fn idle_huge_pages(looked: &Looked<'_>) -> Option<Finding> {
-    let (idle, free) = idle_pools(looked.snapshot)?;
-    let amount = match looked.snapshot.meminfo.as_ref()?.mem_total {
-        Some(total) if share(idle, total) < 5 => return None,
-        Some(total) => of_total(idle, total),
-        None if idle < Kib(1 << 20) => return None,
-        None => idle.to_string(),
-    };
-    Some(Finding {
-        id: "huge_pages_idle",
-        severity: Severity::Warning,
-        what: format!(
-            "{amount} lies idle in the pool of huge pages: {free} pages are neither used nor \
-             reserved."
-        ),
-        rule: "vm.nr_hugepages takes the memory at once; nothing else can use it".to_owned(),
-        next: "plimsoll inspect --section huge-pages".to_owned(),
-    })
+/// Huge pages in the pools that nobody uses.
+pub(super) fn idle_huge_pages(looked: &Looked<'_>) -> Answer {
+    let (idle, free) = idle_pools(looked)?;
+    if !is_much(looked, idle, 5, WORTH) {
+        return Ok(None);
+    }
+    Ok(Some(
+        Said::new(
+            Severity::Warning,
+            format!(
+                "{} lies idle in the pool of huge pages: {free} pages are neither used nor \
+                 reserved.",
+                of_total(idle, looked.total().ok())
+            ),
+            "vm.nr_hugepages takes the memory at once; nothing else can use it",
+            "plimsoll explain vm.nr_hugepages",
+        )
+        .not("drop_caches, swap: neither reaches the pool"),
+    ))
 }
 
 /// What is free and not promised in the pools of all sizes, and how many huge pages that is.
-/// meminfo has the default size only.
-fn idle_pools(snapshot: &Snapshot) -> Option<(Kib, u64)> {
-    let meminfo = snapshot.meminfo.as_ref()?;
-    let size = meminfo.hugepagesize?;
-    let count = |item| meminfo.other.get(item);
-    let free = count("HugePages_Free")?.saturating_sub(count("HugePages_Rsvd").unwrap_or(0));
+/// meminfo has the default size only; a report has every size, and not what is promised.
+fn idle_pools(looked: &Looked<'_>) -> Result<(Kib, u64), Missing> {
+    if looked.meminfo().is_err()
+        && let Ok(report) = looked.report()
+    {
+        let pools = report.huge_pages.iter();
+        let sums = pools.map(|pool| (pool.free.saturating_mul(pool.size.0), pool.free));
+        let sum = sums.reduce(|a, b| (a.0.saturating_add(b.0), a.1.saturating_add(b.1)));
+        let (kib, free) = sum.ok_or(Missing("HugePages_Free"))?;
+        return Ok((Kib(kib), free));
+    }
+    let size = looked.amount("Hugepagesize")?;
+    let promised = looked.count("HugePages_Rsvd")?;
+    let free = looked.count("HugePages_Free")?.saturating_sub(promised);
     let mut idle = (Kib(free.saturating_mul(size.0)), free);
-    for (&other, pool) in snapshot.pools.iter().filter(|(other, _)| **other != size.0) {
+    let pools = looked.snapshot().pools.iter();
+    for (&other, pool) in pools.filter(|(other, _)| **other != size.0) {
         let free = pool.free.saturating_sub(pool.promised);
         idle.0 = idle.0.saturating_add(Kib(free.saturating_mul(other)));
         idle.1 = idle.1.saturating_add(free);
     }
-    Some(idle)
-}
-
-/// Kernel objects that cannot be reclaimed hold much: a leak looks like this.
-pub(super) fn slab(looked: &Looked<'_>) -> Option<Finding> {
-    let meminfo = looked.snapshot.meminfo.as_ref()?;
-    let (total, slab) = (meminfo.mem_total?, meminfo.sunreclaim?);
-    if share(slab, total) < 15 {
-        return None;
-    }
-    Some(Finding {
-        id: "slab_unreclaimable",
-        severity: Severity::Warning,
-        what: format!("Kernel objects that stay hold {}.", of_total(slab, total)),
-        rule: "SUnreclaim: slab caches without a shrinker; growth without end is a leak".to_owned(),
-        next: "sudo slabtop -o -s c | head -15".to_owned(),
-    })
+    Ok(idle)
 }
 
 /// Page tables hold much: many processes map the same large memory in small pages.
-pub(super) fn page_tables(looked: &Looked<'_>) -> Option<Finding> {
-    let meminfo = looked.snapshot.meminfo.as_ref()?;
-    let (total, tables) = (meminfo.mem_total?, meminfo.page_tables?);
-    if share(tables, total) < 5 {
-        return None;
-    }
-    Some(Finding {
-        id: "page_tables",
-        severity: Severity::Warning,
-        what: format!("Page tables hold {}.", of_total(tables, total)),
-        rule: "each process that maps a page needs 8 bytes for it; huge pages need 1/512 of that"
-            .to_owned(),
-        next: "plimsoll inspect --section huge-pages".to_owned(),
-    })
+pub(super) fn page_tables(looked: &Looked<'_>) -> Answer {
+    let tables = looked.amount("PageTables")?;
+    Ok(is_much(looked, tables, 5, WORTH).then(|| {
+        Said::new(
+            Severity::Warning,
+            format!(
+                "Page tables hold {}.",
+                of_total(tables, looked.total().ok())
+            ),
+            "each process that maps a page needs 8 bytes for it; huge pages need 1/512 of that",
+            "ps -eo pid,rss,vsz,comm --sort=-vsz | head -20",
+        )
+        .not("drop_caches, swap: page tables stay while their process maps the memory")
+    }))
+}
+
+/// Stacks of tasks hold much.
+pub(super) fn stacks(looked: &Looked<'_>) -> Answer {
+    let stacks = looked.amount("KernelStack")?;
+    Ok(is_much(looked, stacks, 5, WORTH).then(|| {
+        let tasks = stacks.0 / 16;
+        Said::new(
+            Severity::Warning,
+            format!(
+                "Stacks of tasks hold {}: some {tasks} tasks.",
+                of_total(stacks, looked.total().ok())
+            ),
+            "each task has a kernel stack of 16 KiB (x86-64, arm64), a task_struct and more",
+            "ps -eo nlwp,pid,comm --sort=-nlwp | head -20",
+        )
+        .not("swap: stacks of the kernel stay")
+    }))
+}
+
+/// Memory that may not be reclaimed because somebody locked it.
+pub(super) fn locked(looked: &Looked<'_>) -> Answer {
+    let (locked, total) = (looked.amount("Unevictable")?, looked.total()?);
+    Ok(is_much(looked, locked, 25, WORTH).then(|| {
+        Said::new(
+            Severity::Note,
+            format!(
+                "{} is unevictable: locked by mlock, or of a ramfs or secret memory.",
+                of_total(locked, Some(total))
+            ),
+            "pages on the unevictable list are passed over by reclaim, swap or no swap",
+            "grep -H VmLck /proc/[0-9]*/status | grep -v ' 0 kB'",
+        )
+        .not("vm.swappiness: it does not reach them")
+    }))
 }
 
 /// tmpfs and shared memory hold much, which is in Cached and cannot be dropped.
-pub(super) fn shared(looked: &Looked<'_>) -> Option<Finding> {
-    let meminfo = looked.snapshot.meminfo.as_ref()?;
-    let (total, shmem) = (meminfo.mem_total?, meminfo.shmem?);
-    if share(shmem, total) < 25 {
-        return None;
+pub(super) fn shared(looked: &Looked<'_>) -> Answer {
+    let shmem = looked.amount("Shmem")?;
+    if !is_much(looked, shmem, 25, WORTH) {
+        return Ok(None);
     }
-    let stays = match meminfo.swap_total {
-        Some(Kib::ZERO) => ", and without swap it stays",
+    let stays = match looked.amount("SwapTotal") {
+        Ok(Kib::ZERO) => ", and without swap it stays",
         _ => "",
     };
-    Some(Finding {
-        id: "shared_memory",
-        severity: Severity::Note,
-        what: format!(
-            "tmpfs and shared memory hold {}: it counts as Cached and cannot be dropped{stays}.",
-            of_total(shmem, total)
-        ),
-        rule: "shmem pages are in the page cache, and on the anonymous lists".to_owned(),
-        next: "df -h -t tmpfs; ipcs -m".to_owned(),
-    })
+    Ok(Some(
+        Said::new(
+            Severity::Note,
+            format!(
+                "tmpfs and shared memory hold {}: it counts as Cached and cannot be \
+                 dropped{stays}.",
+                of_total(shmem, looked.total().ok())
+            ),
+            "shmem pages are in the page cache, and on the anonymous lists",
+            "df -h -t tmpfs; ipcs -m",
+        )
+        .not("drop_caches: it passes them over"),
+    ))
 }
 
-/// ksmd runs and costs more memory than it saves.
-pub(super) fn merging(looked: &Looked<'_>) -> Option<Finding> {
-    let ksm = looked.snapshot.ksm.as_ref()?;
-    let loss = ksm.general_profit.filter(|&profit| profit < 0)?;
-    if ksm.numbers.run != Some(1) {
-        return None;
+/// A balloon in a virtual machine has taken much.
+pub(super) fn balloon(looked: &Looked<'_>) -> Answer {
+    let held = ballooned(looked)?;
+    Ok(is_much(looked, held, 10, WORTH).then(|| {
+        Said::new(
+            Severity::Warning,
+            format!(
+                "The hypervisor's balloon holds {}: no process has it.",
+                of_total(held, looked.total().ok())
+            ),
+            "a balloon driver allocates pages and gives them back to the host; MemTotal still \
+             counts them, except on Hyper-V and Xen",
+            "raise the guest's reservation on the host, or its lower bound for the balloon",
+        )
+        .not("looking for a leak in this guest: the host has the memory")
+    }))
+}
+
+/// What a balloon holds: by meminfo (6.16), vmstat, or what VMware's tools print.
+pub(super) fn ballooned(looked: &Looked<'_>) -> Result<Kib, Missing> {
+    const NEEDS: Missing = Missing("the balloon's size");
+    if let Ok(balloon) = looked.amount("Balloon") {
+        return Ok(balloon);
     }
-    let pages = Pages(ksm.numbers.pages_sharing.unwrap_or(0));
-    Some(Finding {
-        id: "merging_at_a_loss",
-        severity: Severity::Note,
-        what: format!(
-            "Samepage merging costs more memory than it saves: {} saved, {} in all.",
-            pages.bytes(looked.snapshot.page),
-            Bytes::signed(loss)
-        ),
-        rule: "general_profit: what merging saves less 64 bytes for each candidate".to_owned(),
-        next: "plimsoll ksm estimate".to_owned(),
-    })
+    let by_tool = looked.tool("vmware").and_then(|text| {
+        let (_, number) = text.split_once("guest.mem.ballooned = ")?;
+        number.split_whitespace().next()?.parse().ok().map(Kib)
+    });
+    let by_pages = || {
+        let pages = looked.counter("nr_balloon_pages").ok()?;
+        Some(Kib(looked.bytes(pages).0 / 1024))
+    };
+    let by_events = || {
+        let taken = looked.counter("balloon_inflate").ok()?;
+        let given = looked.counter("balloon_deflate").ok()?;
+        Some(Kib(looked.bytes(taken.saturating_sub(given)).0 / 1024))
+    };
+    by_tool.or_else(by_pages).or_else(by_events).ok_or(NEEDS)
+}
+
+/// Anonymous memory that no process maps.
+pub(super) fn unmapped(looked: &Looked<'_>) -> Answer {
+    if looked.meminfo().is_err() && looked.report().is_ok() {
+        return unmapped_by_table(looked);
+    }
+    let lists = [
+        looked.amount("Active(anon)")?,
+        looked.amount("Inactive(anon)")?,
+    ];
+    let lists: Kib = lists.into_iter().sum();
+    let told = [
+        looked.amount("AnonPages")?,
+        looked.amount("Shmem")?,
+        looked.amount("SwapCached")?,
+    ];
+    let over = lists.saturating_sub(told.into_iter().sum());
+    let total = looked.total()?;
+    // A list longer than all memory is a counter that has gone astray.
+    if lists > total || share(over, total).is_none_or(|share| share < 10) {
+        return Ok(None);
+    }
+    Ok(Some(
+        Said::new(
+            Severity::Warning,
+            format!(
+                "{} is anonymous memory that nothing maps any more.",
+                of_total(over, Some(total))
+            ),
+            "the anonymous lists hold more than AnonPages, Shmem and SwapCached: parts of huge \
+             pages that were unmapped and wait to be split (deferred_split_scan)",
+            "plimsoll explain thp.enabled",
+        )
+        .unsure(Sure::Likely, "cat /proc/meminfo /proc/vmstat > vm.txt"),
+    ))
+}
+
+/// The same of a report: the table of processes has little of what is on the anonymous lists.
+fn unmapped_by_table(looked: &Looked<'_>) -> Answer {
+    const ROWS: u64 = 5;
+    let report = looked.report()?;
+    let anon = looked
+        .holders()?
+        .get("anonymous")
+        .ok_or(Missing("a whole Mem-Info"))?;
+    let tasks = &report.processes;
+    if report.group.is_told() || tasks.count < ROWS {
+        return Err(Missing("the table of processes"));
+    }
+    let resident = tasks.rss.bytes(report.page);
+    let total = looked.total()?.bytes();
+    let little = resident.0 < anon.0 / 4 && anon.0 >= total.0 / 4;
+    Ok(little.then(|| {
+        Said::new(
+            Severity::Warning,
+            format!(
+                "{anon} of {total} are anonymous, and the {} processes of the table have \
+                 {resident}: a process that is not in it holds them, or nothing maps them.",
+                tasks.count
+            ),
+            "a task that exits keeps its memory until exit_mmap is through, and has no row then",
+            "send the whole table of processes",
+        )
+        .unsure(
+            Sure::Likely,
+            "ps aux --sort=-rss | head -20; cat /proc/meminfo",
+        )
+    }))
+}
+
+/// "1.2 GiB of 3 GiB".
+pub(super) fn part_of(part: Bytes, whole: Option<Bytes>) -> String {
+    whole.map_or_else(|| part.to_string(), |whole| of(part, whole))
 }

@@ -1,24 +1,24 @@
 //! Memory that is held back: the reserve, the boost, and nodes that keep to themselves.
 
-use mm::recompute::{Kswapd, Place, Standing};
+use mm::recompute::{Kswapd, Place};
 use mm::units::Pages;
 
-use super::finding::{Finding, Looked, Severity};
+use super::facts::Looked;
+use super::finding::{Answer, Said, Severity};
+use crate::fact::Missing;
 use crate::view::share::percent;
 
 /// Every zone of a node that a request could use is below low: kswapd is at work, or allocations
 /// reclaim for themselves.
-pub(super) fn node_short(looked: &Looked<'_>) -> Option<Finding> {
-    let nodes = looked.snapshot.nodes();
-    let node = nodes
+pub(super) fn node_short(looked: &Looked<'_>) -> Answer {
+    let nodes = looked.nodes()?;
+    let short = nodes
         .iter()
-        .find(|node| node.kswapd == Some(Kswapd::Reclaims))?
-        .node;
-    let zones = looked.snapshot.zoneinfo.as_ref()?.populated();
-    let places: Vec<Place> = zones
-        .filter(|zone| zone.node == node)
-        .map(|zone| looked.snapshot.standing(zone).place)
-        .collect();
+        .find(|node| node.kswapd == Some(Kswapd::Reclaims));
+    let Some(node) = short.map(|node| node.node) else {
+        return Ok(None);
+    };
+    let places = looked.places(node)?;
     let below_min = places.iter().all(|&place| place == Place::BelowMin);
     let (severity, what) = match below_min {
         true => (
@@ -30,128 +30,189 @@ pub(super) fn node_short(looked: &Looked<'_>) -> Option<Finding> {
             format!("No zone of node {node} is above low: its kswapd reclaims."),
         ),
     };
-    Some(Finding {
-        id: "node_below_low",
+    Ok(Some(Said::new(
         severity,
         what,
-        rule: "a node is balanced by any zone above its high mark and reserve; below min only \
-               requests with a right to the reserve are served at once"
-            .to_owned(),
-        next: "plimsoll inspect --section zones".to_owned(),
-    })
+        "a node is balanced by any zone above its high mark and reserve; below min only requests \
+         with a right to the reserve are served at once",
+        "plimsoll inspect --section zones",
+    )))
 }
 
 /// Most free memory is CMA, which only movable requests may have.
-pub(super) fn free_is_cma(looked: &Looked<'_>) -> Option<Finding> {
-    let snapshot = looked.snapshot;
-    let zones = snapshot.zoneinfo.as_ref()?.populated();
-    let standing = |zone| (zone, snapshot.standing(zone));
-    let short = |(_, standing): &(&mm::zoneinfo::Zone, Standing)| {
-        standing.cma.0 >= standing.free.0 / 2 && standing.place != Place::AboveHigh
+pub(super) fn free_is_cma(looked: &Looked<'_>) -> Answer {
+    let zones = match looked.standings() {
+        Ok(standings) => standings.into_iter().map(FreeOf::of_zone).collect(),
+        Err(missing) => of_report(looked).ok_or(missing)?,
     };
-    let (zone, standing) = zones
-        .map(standing)
-        .filter(|(zone, _)| zone.free.0 > 0)
-        .find(short)?;
-    Some(Finding {
-        id: "free_is_cma",
-        severity: Severity::Warning,
-        what: format!(
-            "{} (node {}) has {} free, but {} of it is CMA: {} stands against the marks.",
-            zone.kind,
-            zone.node,
-            standing.free.bytes(snapshot.page),
-            standing.cma.bytes(snapshot.page),
-            standing.against.bytes(snapshot.page)
-        ),
-        rule: "__zone_watermark_ok takes free CMA pages off for all requests but movable ones"
-            .to_owned(),
-        next: "plimsoll inspect --section zones".to_owned(),
-    })
+    let short = |zone: &&FreeOf| zone.free.0 > 0 && zone.cma.0 >= zone.free.0 / 2 && zone.is_short;
+    Ok(zones.iter().find(short).map(|zone| {
+        Said::new(
+            Severity::Warning,
+            format!(
+                "{} has {} free, but {} of it is CMA: {} stands against the marks.",
+                zone.name,
+                looked.bytes(zone.free.0),
+                looked.bytes(zone.cma.0),
+                looked.bytes(zone.free.saturating_sub(zone.cma).0)
+            ),
+            "__zone_watermark_ok takes free CMA pages off for all requests but movable ones",
+            "a smaller CMA area: cma= at boot, or the device tree",
+        )
+        .not("drop_caches: cache in CMA becomes free CMA")
+    }))
+}
+
+/// A zone's free memory, and what of it is CMA's.
+struct FreeOf {
+    name: String,
+    free: Pages,
+    cma: Pages,
+    is_short: bool,
+}
+
+impl FreeOf {
+    fn of_zone((zone, standing): (&mm::zoneinfo::Zone, mm::recompute::Standing)) -> Self {
+        Self {
+            name: format!("{} (node {})", zone.kind, zone.node),
+            free: standing.free,
+            cma: standing.cma,
+            is_short: standing.place != Place::AboveHigh,
+        }
+    }
+}
+
+/// The same of a report's zones.
+fn of_report(looked: &Looked<'_>) -> Option<Vec<FreeOf>> {
+    let report = looked.report().ok()?;
+    let page = looked.page();
+    let pages = |kib: mm::units::Kib| Pages(kib.bytes().0 / page.bytes());
+    let zones = report.zones.iter().filter(|zone| zone.is_whole());
+    let zones: Vec<FreeOf> = zones
+        .filter_map(|zone| {
+            let cma = zone.items.get("free_cma").map(mm::units::Kib)?;
+            let (free, high) = (zone.kib("free"), zone.kib("high"));
+            Some(FreeOf {
+                name: format!("{} (node {})", zone.kind, zone.node),
+                free: pages(free),
+                cma: pages(cma),
+                is_short: free.saturating_sub(cma) < high,
+            })
+        })
+        .collect();
+    (!zones.is_empty()).then_some(zones)
 }
 
 /// Times the kernel's own choice from which `vm.min_free_kbytes` was raised on purpose.
 const RAISED: u64 = 2;
 
 /// `vm.min_free_kbytes` was raised, and what it takes is felt.
-pub(super) fn raised(looked: &Looked<'_>) -> Option<Finding> {
-    let snapshot = looked.snapshot;
-    let set = snapshot.number("vm.min_free_kbytes")?;
-    let chosen = snapshot.default_min_free()?.0;
-    let held = snapshot.totalreserve()?;
-    let managed: Pages = snapshot
-        .zoneinfo
-        .as_ref()?
-        .zones
-        .iter()
-        .map(|zone| zone.managed)
-        .sum();
+pub(super) fn raised(looked: &Looked<'_>) -> Answer {
+    let snapshot = looked.snapshot();
+    let set = looked.setting("vm.min_free_kbytes")?;
+    const CHOICE: Missing = Missing("/proc/zoneinfo");
+    let chosen = snapshot.default_min_free().ok_or(CHOICE)?.0;
+    let held = snapshot.totalreserve().ok_or(CHOICE)?;
+    let managed: Pages = looked.zones()?.zones.iter().map(|zone| zone.managed).sum();
     let twentieth = held.0 >= managed.0 / 20;
     if set < chosen.saturating_mul(RAISED) || !twentieth {
-        return None;
+        return Ok(None);
     }
     let severity = match held.0 >= managed.0 / 5 {
         true => Severity::Critical,
         false => Severity::Warning,
     };
-    Some(Finding {
-        id: "min_free_raised",
-        severity,
-        what: format!(
-            "vm.min_free_kbytes = {set} holds {} back, {} of memory; the kernel would choose \
-             {chosen}.",
-            held.bytes(snapshot.page),
-            percent(held.0, managed.0)
-        ),
-        rule: "the high marks of all zones are taken off MemAvailable and off what may be dirty: \
-               1.5 times the value"
-            .to_owned(),
-        next: "plimsoll predict min-free-kbytes".to_owned(),
-    })
+    Ok(Some(
+        Said::new(
+            severity,
+            format!(
+                "vm.min_free_kbytes = {set} holds {} back, {} of memory; the kernel would choose \
+                 {chosen}.",
+                looked.bytes(held.0),
+                percent(held.0, managed.0)
+            ),
+            "the high marks of all zones are taken off MemAvailable and off what may be dirty: \
+             1.5 times the value",
+            "plimsoll predict min-free-kbytes",
+        )
+        .not("more RAM for processes: the reserve stays out of their reach"),
+    ))
 }
 
 /// A zone's marks are boosted far above what is set.
-pub(super) fn boosted(looked: &Looked<'_>) -> Option<Finding> {
-    let zones = looked.snapshot.zoneinfo.as_ref()?.populated();
+pub(super) fn boosted(looked: &Looked<'_>) -> Answer {
+    let zones = looked.zones()?.populated();
     let raised = zones.filter_map(|zone| Some((zone, zone.boost?)));
     let large =
         |&(zone, boost): &(&mm::zoneinfo::Zone, Pages)| boost.0 >= zone.unboosted().high.0 / 2;
-    let (zone, boost) = raised.filter(|(_, boost)| boost.0 > 0).find(large)?;
-    let page = looked.snapshot.page;
-    Some(Finding {
-        id: "watermark_boost",
-        severity: Severity::Note,
-        what: format!(
-            "The marks of {} (node {}) are raised by {} to {} at the high mark: kswapd frees more \
-             than is set.",
-            zone.kind,
-            zone.node,
-            boost.bytes(page),
-            zone.watermarks.high.bytes(page)
-        ),
-        rule: "watermark boost: after pageblocks of two kinds were mixed, up to \
-               vm.watermark_boost_factor/10000 of the high mark"
-            .to_owned(),
-        next: "plimsoll inspect --section zones".to_owned(),
-    })
+    let found = raised.filter(|(_, boost)| boost.0 > 0).find(large);
+    Ok(found.map(|(zone, boost)| {
+        Said::new(
+            Severity::Note,
+            format!(
+                "The marks of {} (node {}) are raised by {} to {} at the high mark: kswapd frees \
+                 more than is set.",
+                zone.kind,
+                zone.node,
+                looked.bytes(boost.0),
+                looked.bytes(zone.watermarks.high.0)
+            ),
+            "watermark boost: after pageblocks of two kinds were mixed, up to \
+             vm.watermark_boost_factor/10000 of the high mark",
+            "plimsoll inspect --section zones",
+        )
+        .not("vm.min_free_kbytes: the boost is on top of it")
+    }))
 }
 
 /// Nodes reclaim their own memory while others have memory free.
-pub(super) fn zone_reclaim(looked: &Looked<'_>) -> Option<Finding> {
-    let mode = looked
-        .snapshot
-        .number("vm.zone_reclaim_mode")
-        .filter(|&mode| mode > 0)?;
-    let zones = &looked.snapshot.zoneinfo.as_ref()?.zones;
+pub(super) fn zone_reclaim(looked: &Looked<'_>) -> Answer {
+    let mode = looked.setting("vm.zone_reclaim_mode")?;
+    let zones = &looked.zones()?.zones;
     let nodes = zones.chunk_by(|a, b| a.node == b.node).count();
-    (nodes > 1).then(|| Finding {
-        id: "zone_reclaim",
-        severity: Severity::Warning,
-        what: format!(
-            "vm.zone_reclaim_mode = {mode}: each of {nodes} nodes drops its page cache before it \
-             takes memory of another."
-        ),
-        rule: "node_reclaim runs before an allocation falls back to another node".to_owned(),
-        next: "plimsoll inspect --section zones".to_owned(),
-    })
+    Ok((mode > 0 && nodes > 1).then(|| {
+        Said::new(
+            Severity::Warning,
+            format!(
+                "vm.zone_reclaim_mode = {mode}: each of {nodes} nodes drops its page cache before \
+                 it takes memory of another."
+            ),
+            "node_reclaim runs before an allocation falls back to another node",
+            "plimsoll apply vm.zone_reclaim_mode=0 --dry-run",
+        )
+    }))
+}
+
+/// The smallest order that a zone should still be able to serve in one piece: 512 KiB.
+const PIECE: usize = 7;
+
+/// Free memory of the largest zone is in small pieces.
+pub(super) fn fragmented(looked: &Looked<'_>) -> Answer {
+    const NEEDS: Missing = Missing("/proc/buddyinfo");
+    let buddies = looked.snapshot().buddyinfo.as_ref().ok_or(NEEDS)?;
+    let zone = buddies.zones.iter().max_by_key(|zone| zone.free());
+    let Some(zone) = zone.filter(|zone| zone.blocks.len() > PIECE) else {
+        return Ok(None);
+    };
+    let largest = zone.blocks.iter().rposition(|&count| count > 0);
+    let pages = zone.free().0;
+    let many = looked.bytes(pages) >= mm::units::Bytes(256 << 20);
+    let small = largest.filter(|&order| many && order < PIECE);
+    Ok(small.map(|order| {
+        let piece = 1 << order;
+        Said::new(
+            Severity::Note,
+            format!(
+                "{} (node {}) has {} free and no piece larger than {}: requests above that fail \
+                 or compact first.",
+                zone.kind,
+                zone.node,
+                looked.bytes(pages),
+                looked.bytes(piece)
+            ),
+            "an allocation of order n needs 2^n pages in one piece; huge pages are order 9",
+            "sudo sysctl -w vm.compact_memory=1",
+        )
+        .not("more free memory as such: there are enough free pages")
+    }))
 }

@@ -1,61 +1,112 @@
 //! Each rule on the smallest evidence that triggers it, and on the one beside it that does not.
 
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
 use super::*;
 use crate::view::interval::Interval;
 use mm::capture::Frame;
+use mm::snapshot::Snapshot;
 use mm::units::Nanos;
 
-fn snapshot(at: u64, files: &[(&str, &str)]) -> Snapshot {
+/// The sections that every page has, in order.
+const SECTIONS: [&str; 5] = ["What", "Why", "Helps", "Does not help", "Sources"];
+
+fn checkout() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+#[test]
+fn every_finding_has_a_name_of_the_vocabulary_and_a_page_and_there_are_no_others() {
+    let names: BTreeSet<String> = table::ROWS.iter().map(|row| row.name.to_owned()).collect();
+    assert_eq!(names.len(), table::ROWS.len(), "a name stands once");
+    for name in &names {
+        assert!(mm::findings::kind(name).is_some(), "{name}");
+    }
+    let pages = fs::read_dir(checkout().join("docs/findings")).expect("the folder");
+    let stem = |path: PathBuf| {
+        path.file_stem()
+            .map(|stem| stem.to_string_lossy().into_owned())
+    };
+    let pages = pages.filter_map(|page| stem(page.expect("an entry").path()));
+    assert_eq!(pages.collect::<BTreeSet<_>>(), names);
+}
+
+#[test]
+fn a_page_has_its_name_its_severity_and_every_section() {
+    table::ROWS
+        .iter()
+        .for_each(|row| row.entry().check(&SECTIONS));
+}
+
+#[test]
+fn the_document_lists_every_finding_as_it_is() {
+    let document = fs::read_to_string(checkout().join("docs/findings.md")).expect("the document");
+    let listed = document.lines().filter(|line| line.starts_with("| ["));
+    let expected: Vec<String> = table::ROWS
+        .iter()
+        .map(|row| row.entry().row("findings"))
+        .collect();
+    assert_eq!(listed.collect::<Vec<_>>(), expected);
+}
+
+/// No rule concludes anything of nothing, and each says what it lacks.
+#[test]
+fn of_no_evidence_every_rule_says_what_it_lacks() {
+    let nothing = found(&[]);
+    assert_eq!(nothing.findings, []);
+    assert_eq!(nothing.absent, [""; 0]);
+    let rules = table::ROWS.iter().filter(|row| row.rule.is_some()).count();
+    assert_eq!(nothing.without.values().map(Vec::len).sum::<usize>(), rules);
+}
+
+fn frame(at: u64, files: &[(&str, &str)]) -> Frame {
     let files = files
         .iter()
         .map(|&(path, text)| (path.to_owned(), text.to_owned()));
-    Snapshot::parse(&Frame {
+    Frame {
         at: Nanos(at * Nanos::SECOND.0),
         label: None,
         files: files.collect(),
-    })
+    }
 }
 
-fn ids_between(before: &[(&str, &str)], now: &[(&str, &str)]) -> Vec<&'static str> {
-    let (before, now) = (snapshot(1, before), snapshot(2, now));
+fn found(files: &[(&str, &str)]) -> Findings {
+    let frame = frame(1, files);
+    let snapshot = Snapshot::parse(&frame);
+    Findings::of(&Looked::new(&frame, &snapshot, None))
+}
+
+fn names_between(before: &[(&str, &str)], now: &[(&str, &str)]) -> Vec<&'static str> {
+    let (before, frame) = (Snapshot::parse(&frame(1, before)), frame(2, now));
+    let now = Snapshot::parse(&frame);
     let interval = Interval::between(&before, &now);
-    let looked = Looked {
-        snapshot: &now,
-        interval: interval.as_ref(),
-    };
-    let findings = Findings::of(&looked).findings;
-    findings.iter().map(|finding| finding.id).collect()
+    Findings::of(&Looked::new(&frame, &now, interval.as_ref())).names()
 }
 
-fn ids(files: &[(&str, &str)]) -> Vec<&'static str> {
-    ids_between(files, files)
+fn names(files: &[(&str, &str)]) -> Vec<&'static str> {
+    names_between(files, files)
 }
 
 fn meminfo(text: &str) -> Vec<&'static str> {
-    ids(&[("proc/meminfo", text)])
+    names(&[("proc/meminfo", text)])
 }
 
 #[test]
 fn an_idle_machine_has_no_finding_and_says_what_was_not_there() {
-    let idle = snapshot(
-        1,
-        &[("proc/meminfo", "MemTotal: 1000 kB\nMemAvailable: 800 kB\n")],
-    );
-    let looked = Looked {
-        snapshot: &idle,
-        interval: None,
-    };
-    let findings = Findings::of(&looked);
+    let findings = found(&[("proc/meminfo", "MemTotal: 1000 kB\nMemAvailable: 800 kB\n")]);
     assert_eq!(findings.findings, []);
-    assert!(!findings.without.iter().any(|path| path == "/proc/meminfo"));
-    assert!(findings.without.iter().any(|path| path == "/proc/zoneinfo"));
+    assert!(findings.absent.contains(&"available-low"));
+    assert!(!findings.without.contains_key("/proc/meminfo"));
+    assert!(findings.without["/proc/zoneinfo"].contains(&"node-below-low"));
 }
 
 #[test]
 fn little_available_memory_is_found_by_its_share() {
     assert_eq!(
         meminfo("MemTotal: 1000 kB\nMemAvailable: 19 kB\n"),
-        ["available_low"]
+        ["available-low"]
     );
     assert_eq!(meminfo("MemTotal: 1000 kB\nMemAvailable: 50 kB\n"), [""; 0]);
 }
@@ -64,7 +115,7 @@ fn little_available_memory_is_found_by_its_share() {
 fn full_swap_is_found_and_absent_swap_is_not() {
     assert_eq!(
         meminfo("SwapTotal: 1000 kB\nSwapFree: 99 kB\n"),
-        ["swap_full"]
+        ["swap-full"]
     );
     assert_eq!(meminfo("SwapTotal: 1000 kB\nSwapFree: 100 kB\n"), [""; 0]);
     assert_eq!(meminfo("SwapTotal: 0 kB\nSwapFree: 0 kB\n"), [""; 0]);
@@ -74,19 +125,19 @@ fn full_swap_is_found_and_absent_swap_is_not() {
 fn what_holds_memory_is_found() {
     let pool = "MemTotal: 100000 kB\nHugePages_Total: 10\nHugePages_Free: 8\nHugePages_Rsvd: 5\n\
                 Hugepagesize: 2048 kB\n";
-    assert_eq!(meminfo(pool), ["huge_pages_idle"]);
+    assert_eq!(meminfo(pool), ["huge-pages-idle"]);
     assert_eq!(meminfo(&pool.replace("Rsvd: 5", "Rsvd: 6")), [""; 0]);
     assert_eq!(
         meminfo("MemTotal: 100 kB\nSUnreclaim: 15 kB\n"),
-        ["slab_unreclaimable"]
+        ["slab-unreclaimable-large"]
     );
     assert_eq!(
         meminfo("MemTotal: 100 kB\nPageTables: 5 kB\n"),
-        ["page_tables"]
+        ["page-tables-large"]
     );
     assert_eq!(
         meminfo("MemTotal: 100 kB\nShmem: 25 kB\n"),
-        ["shared_memory"]
+        ["shared-memory-large"]
     );
 }
 
@@ -94,12 +145,12 @@ fn what_holds_memory_is_found() {
 fn a_commit_limit_binds_under_strict_overcommit_only() {
     let text = "CommitLimit: 100 kB\nCommitted_AS: 95 kB\n";
     let with = |mode| {
-        ids(&[
+        names(&[
             ("proc/meminfo", text),
             ("proc/sys/vm/overcommit_memory", mode),
         ])
     };
-    assert_eq!(with("2\n"), ["commit_limit"]);
+    assert_eq!(with("2\n"), ["commit-limit"]);
     assert_eq!(with("0\n"), [""; 0]);
 }
 
@@ -108,12 +159,15 @@ fn kills_and_swapping_both_ways_are_critical_while_they_happen() {
     let vmstat =
         |kills, read, written| format!("oom_kill {kills}\npswpin {read}\npswpout {written}\n");
     let between = |before: String, now: String| {
-        ids_between(&[("proc/vmstat", &before)], &[("proc/vmstat", &now)])
+        names_between(&[("proc/vmstat", &before)], &[("proc/vmstat", &now)])
     };
-    assert_eq!(between(vmstat(0, 0, 0), vmstat(1, 0, 0)), ["oom_kill"]);
+    assert_eq!(
+        between(vmstat(0, 0, 0), vmstat(1, 0, 0)),
+        ["oom-kills-counted"]
+    );
     assert_eq!(
         between(vmstat(0, 0, 0), vmstat(0, 9999, 9999)),
-        ["swap_thrashing"]
+        ["thrashing-anonymous-pages"]
     );
     assert_eq!(
         between(vmstat(0, 0, 0), vmstat(0, 9999, 0)),
@@ -128,9 +182,9 @@ fn pressure_counts_from_a_tenth_of_the_time() {
         let line =
             |name: &str, avg: &str| format!("{name} avg10={avg} avg60=0.00 avg300=0.00 total=5\n");
         let text = line("some", some) + &line("full", full);
-        ids(&[("proc/pressure/memory", &text)])
+        names(&[("proc/pressure/memory", &text)])
     };
-    assert_eq!(psi("10.00", "0.00"), ["memory_pressure"]);
+    assert_eq!(psi("10.00", "0.00"), ["memory-pressure"]);
     assert_eq!(psi("9.99", "9.99"), [""; 0]);
 }
 
@@ -141,14 +195,14 @@ fn a_group_at_its_limit_and_one_whose_protection_is_taken_are_named() {
         ("sys/fs/cgroup/a/memory.max", "1000000"),
         ("sys/fs/cgroup/a/memory.events", "max 7\noom_kill 2\n"),
     ];
-    assert_eq!(ids(&limit), ["group_oom_kill", "group_at_limit"]);
+    assert_eq!(names(&limit), ["group-limit", "group-kills-counted"]);
     let protected = [
         ("sys/fs/cgroup/a/memory.current", "8388608"),
         ("sys/fs/cgroup/a/memory.low", "0"),
         ("sys/fs/cgroup/a/b/memory.current", "8388608"),
         ("sys/fs/cgroup/a/b/memory.low", "4194304"),
     ];
-    assert_eq!(ids(&protected), ["protection_taken"]);
+    assert_eq!(names(&protected), ["protection-taken"]);
 }
 
 #[test]
@@ -156,6 +210,6 @@ fn the_worst_come_first() {
     let text = "MemTotal: 1000 kB\nShmem: 250 kB\nPageTables: 50 kB\nMemAvailable: 1 kB\n";
     assert_eq!(
         meminfo(text),
-        ["available_low", "page_tables", "shared_memory"]
+        ["available-low", "page-tables-large", "shared-memory-large"]
     );
 }

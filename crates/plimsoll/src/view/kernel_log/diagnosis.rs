@@ -1,16 +1,17 @@
 //! The answer in at most five sentences: whose kill, why the zones or the limit refused, who held
 //! the memory, what would have let it pass.
 
-use mm::kernel_log::{
-    Answer, Cause, Counter, Event, Gfp, Group, Holders, Refusal, Refused, Report, Whose, ZoneCheck,
-    has_high_memory,
-};
-use mm::units::{Bytes, Kib, Pages};
-use mm::zoneinfo::ZoneKind;
+use mm::kernel_log::{Answer, Cause, Event, Gfp, Holders, Panic, Refusal, Refused, Report, Whose};
+use mm::units::Bytes;
 
+use super::dump::{dumped, of_dump};
 use super::elsewhere::{elsewhere, not_the_kernel};
+use super::finding::Context;
+use super::limit::of_group;
+use super::refused::of_zones;
 use super::settings::Settings;
 use super::words;
+use crate::fact::or_unsaid;
 
 /// Sentences at most.
 const MOST: usize = 5;
@@ -21,33 +22,81 @@ pub(super) fn sentences(
     cause: &Cause,
     holders: &Holders,
     settings: &Settings,
+    context: &Context,
 ) -> Vec<String> {
-    let mut sentences = vec![first(report, cause)];
-    match cause.whose {
-        Whose::Group => sentences.extend(of_group(&report.group)),
-        Whose::UserSpace | Whose::Overcommit | Whose::Stuck | Whose::Cma | Whose::Container => {
-            sentences.extend(elsewhere(report))
-        }
-        Whose::SysRq | Whose::MinTtl => {}
-        _ => sentences.extend(of_zones(report, cause)),
-    }
-    if !matches!(cause.whose, Whose::Group) {
-        sentences.extend(held(report, holders));
-    }
+    let mut sentences = vec![what(report, cause, context)];
+    sentences.extend(why(report, cause, holders, context));
     sentences.truncate(MOST - 1);
     let help = settings.would.first();
     sentences.extend(help.map(|help| format!("Would have let it pass: {help}")));
     sentences
 }
 
+/// Why it was refused, by the report's numbers, and who held the memory.
+pub(super) fn why(
+    report: &Report,
+    cause: &Cause,
+    holders: &Holders,
+    context: &Context,
+) -> Vec<String> {
+    let mut sentences = Vec::new();
+    match cause.whose {
+        Whose::Group => sentences.extend(of_group(&report.group)),
+        Whose::UserSpace
+        | Whose::Overcommit
+        | Whose::Stuck
+        | Whose::Cma
+        | Whose::Container
+        | Whose::Vmalloc
+        | Whose::Slab => sentences.extend(elsewhere(report)),
+        Whose::SysRq | Whose::MinTtl => {}
+        Whose::Dump => sentences.extend(of_dump(report, cause)),
+        Whose::PageFault if context.of_group().is_some() => {
+            sentences.extend(of_kernel_memory(cause, context));
+        }
+        _ => sentences.extend(of_zones(report, cause)),
+    }
+    if !matches!(cause.whose, Whose::Group) {
+        sentences.extend(held(report, holders));
+    }
+    sentences
+}
+
+/// A group's limit of kernel memory refused: its slab caches could not grow, and the zones could.
+fn of_kernel_memory(cause: &Cause, context: &Context) -> Option<String> {
+    let (group, caches) = context.of_group()?;
+    let names: Vec<&str> = caches.iter().map(|cache| cache.name.as_str()).collect();
+    let held: Option<Bytes> = caches.iter().map(|cache| cache.bytes()).sum();
+    let held = held.map(|held| format!(", {held} in these"));
+    let zones = cause
+        .zones
+        .iter()
+        .filter(|zone| zone.answer == Answer::Serves);
+    let zones = zones.max_by_key(|zone| zone.managed).map(|zone| {
+        format!(
+            " No zone was short: {} had {} kB above the {} kB needed.",
+            zone.kind,
+            zone.usable.0,
+            zone.needed().0
+        )
+    });
+    Some(format!(
+        "The log says earlier that slab caches of control group {group} ({}) could not grow{}: its \
+         limit of kernel memory. A charge of kernel memory that is refused kills nothing by \
+         itself; until 5.15 the page fault that got -ENOMEM then ran the killer over all \
+         processes.{}",
+        names.join(", "),
+        held.as_deref().unwrap_or(""),
+        zones.as_deref().unwrap_or("")
+    ))
+}
+
 /// Whose kill or refusal it was.
-fn first(report: &Report, cause: &Cause) -> String {
+pub(super) fn what(report: &Report, cause: &Cause, context: &Context) -> String {
     let victim = words::victim(report);
     let killed = match &victim {
+        _ if let Some(panic) = panicked(report) => panic.to_owned(),
         _ if report.no_victim => "The kernel found nothing that it may kill".to_owned(),
-        _ if report.panicked => {
-            "The kernel panicked in place of a kill (vm.panic_on_oom, or none left)".to_owned()
-        }
         Some(victim) => format!("The kernel killed {victim}"),
         None => "The kernel's OOM killer ran (its victim is not in this log)".to_owned(),
     };
@@ -75,6 +124,10 @@ fn first(report: &Report, cause: &Cause) -> String {
             LRU that is lru_gen/min_ttl_ms, which kills rather than evict a working set younger \
             than that."
         ),
+        Whose::PageFault if context.of_group().is_some() => format!(
+            "{killed} because a page fault of {task} got no memory, and the limit of kernel memory \
+             of a control group had refused: not the machine."
+        ),
         Whose::PageFault => format!(
             "{killed} because a page fault of {task} got no memory; which \
             request failed is not in the report (gfp_mask=0)."
@@ -87,10 +140,25 @@ fn first(report: &Report, cause: &Cause) -> String {
         ),
         Whose::Unknown => unknown(report, &killed),
         Whose::Machine => machine(report, cause, &killed, task),
-        Whose::UserSpace | Whose::Overcommit | Whose::Stuck | Whose::Cma | Whose::Container => {
-            not_the_kernel(report)
-        }
+        Whose::Dump => dumped(report),
+        Whose::UserSpace
+        | Whose::Overcommit
+        | Whose::Stuck
+        | Whose::Cma
+        | Whose::Container
+        | Whose::Vmalloc
+        | Whose::Slab => not_the_kernel(report),
     }
+}
+
+/// Why the kernel panicked in place of a kill.
+fn panicked(report: &Report) -> Option<&'static str> {
+    Some(match report.panic? {
+        Panic::SystemWide => "The kernel panicked in place of a kill (vm.panic_on_oom = 1)",
+        Panic::Compulsory => "The kernel panicked in place of a kill (vm.panic_on_oom = 2)",
+        Panic::NoneLeft => "The kernel panicked: nothing was left that it may kill",
+        Panic::Other => return None,
+    })
 }
 
 /// What tells that it was a group, where the log lacks the group's name.
@@ -106,9 +174,7 @@ fn by(report: &Report) -> &'static str {
 /// The nodes that were allowed.
 fn bounds(report: &Report) -> String {
     let cpuset = report.cpuset.as_deref().filter(|name| *name != "/");
-    let of = cpuset
-        .map(|name| format!(" of cpuset {name}"))
-        .unwrap_or_default();
+    let of = or_unsaid(cpuset.map(|name| format!(" of cpuset {name}")));
     match (&report.nodemask, &report.mems_allowed) {
         (Some(nodes), _) => format!("nodes {nodes} of its memory policy"),
         (None, Some(nodes)) => format!("nodes {nodes}{of}"),
@@ -118,12 +184,16 @@ fn bounds(report: &Report) -> String {
 
 fn unknown(report: &Report, killed: &str) -> String {
     if report.zones.is_empty() && report.gfp.is_some() {
+        let asked = match report.order {
+            Some(order) => words::amount(order.unsigned_abs()),
+            None => "memory".to_owned(),
+        };
         return format!(
             "{killed}: {} asked for {}, {}. The log is cut off before the lines that tell what \
             refused, the zones of the machine or the limit of a control group: send it from \
             this message to \"Killed process\".",
             report.task,
-            words::amount(report.order.unwrap_or(0).unsigned_abs()),
+            asked,
             words::flags(report)
         );
     }
@@ -174,246 +244,6 @@ fn machine(report: &Report, cause: &Cause, killed: &str, task: &str) -> String {
     }
 }
 
-fn of_group(group: &Group) -> Vec<String> {
-    let mut sentences = Vec::new();
-    let counters = [
-        ("memory", group.memory),
-        ("memory and swap together", group.memory_and_swap),
-        ("kernel memory", group.kernel),
-    ];
-    let told = counters.iter().find_map(|(name, counter)| {
-        let counter = (*counter)?;
-        counter.is_full().then_some((*name, counter))
-    });
-    match (told, group.memory) {
-        (Some((name, counter)), _) => sentences.push(at_limit(name, counter)),
-        (None, Some(memory)) => sentences.push(below_limit(memory)),
-        (None, None) => sentences.push(
-            "The lines with its usage and limit are not in this \
-            log."
-                .to_owned(),
-        ),
-    }
-    sentences.extend(content(group));
-    sentences.extend(group_swap(group));
-    sentences
-}
-
-fn at_limit(name: &str, counter: Counter) -> String {
-    let limit = counter.limit.unwrap_or_default();
-    format!(
-        "Its {name} stands at {} kB of {} kB ({limit}), refused {} times.",
-        counter.usage.0, limit.0, counter.failures
-    )
-}
-
-fn below_limit(memory: Counter) -> String {
-    match memory.limit {
-        Some(limit) => format!(
-            "Its memory stands at {} kB of {} kB: {} below the limit when this \
-            was printed, so the request was larger than that, or some was freed since.",
-            memory.usage.0,
-            limit.0,
-            limit.saturating_sub(memory.usage)
-        ),
-        None => format!(
-            "Its memory has no limit ({} kB used): a group above it has one.",
-            memory.usage.0
-        ),
-    }
-}
-
-/// What is in the group.
-fn content(group: &Group) -> Option<String> {
-    let parts = [
-        ("anonymous", group.anon()),
-        ("tmpfs and shared", group.shmem()),
-        ("page cache", group.file()),
-        ("the kernel's", group.kernel_bytes()),
-    ];
-    let mut parts: Vec<_> = parts
-        .iter()
-        .filter_map(|(name, bytes)| Some((name, (*bytes).filter(|&bytes| bytes > Bytes::ZERO)?)))
-        .collect();
-    parts.sort_by_key(|(_, bytes)| core::cmp::Reverse(*bytes));
-    let words: Vec<String> = parts
-        .iter()
-        .map(|(name, bytes)| format!("{bytes} {name}"))
-        .collect();
-    (!words.is_empty()).then(|| format!("It holds {}.", words.join(", ")))
-}
-
-fn group_swap(group: &Group) -> Option<String> {
-    if let Some(swap) = group.swap {
-        return match swap.limit {
-            Some(Kib::ZERO) => Some(
-                "It may not swap (memory.swap.max is 0), so anonymous memory \
-                had nowhere to go."
-                    .to_owned(),
-            ),
-            Some(limit) if swap.is_full() => Some(format!("Its swap is full ({limit}).")),
-            _ => None,
-        };
-    }
-    let both = group.memory_and_swap?;
-    let memory = group.memory?;
-    (both.limit.is_some() && both.limit == memory.limit).then(|| {
-        "Memory and swap together have the same limit, so swapping would free nothing.".to_owned()
-    })
-}
-
-/// Why the zones refused: the main reason, then one that holds beside it.
-fn of_zones(report: &Report, cause: &Cause) -> Vec<String> {
-    let beside = cause.refusals.iter().skip(1).copied();
-    let mut sentences = Vec::new();
-    if let Some(&main) = cause.refusals.first()
-        && (main != Refusal::NotShown || cause.whose != Whose::Unknown)
-    {
-        sentences.push(reason(report, cause, main));
-    }
-    let boost = beside.clone().find(|refusal| *refusal == Refusal::Boost);
-    let usual = [Refusal::Shortage, Refusal::Boost, Refusal::Reserve];
-    let other = beside.filter(|refusal| !usual.contains(refusal));
-    let second = boost.or_else(|| other.into_iter().next());
-    sentences.extend(second.map(|refusal| reason(report, cause, refusal)));
-    sentences
-}
-
-fn reason(report: &Report, cause: &Cause, refusal: Refusal) -> String {
-    let told = cause.telling(refusal);
-    let Some(zone) = told else {
-        return "The log has no zones: which of them refused cannot be told.".to_owned();
-    };
-    let name = format!("{} (node {})", zone.kind, zone.node);
-    let (free, usable, needed) = (zone.free.0, zone.usable.0, zone.needed().0);
-    match refusal {
-        Refusal::Fragmented => fragmented(report, cause, zone, &name),
-        Refusal::Cma => format!(
-            "Zone {name} has {free} kB free, of them {} kB CMA's, which only \
-            movable pages may use: {usable} kB count, below {}.",
-            zone.cma.0,
-            mark(zone)
-        ),
-        Refusal::Highatomic => format!(
-            "Zone {name} has {free} kB free, of them {} kB kept for \
-            atomic requests of higher orders: {usable} kB count, below {}.",
-            zone.highatomic.0,
-            mark(zone)
-        ),
-        Refusal::Boost => format!(
-            "Of the min mark of {name}, {} kB, {} kB are boost after \
-            pageblocks were mixed: without it {} kB, and {usable} kB would be enough.",
-            zone.min.0,
-            zone.boost.0,
-            zone.min.saturating_sub(zone.boost).0
-        ),
-        Refusal::Reserve => format!(
-            "Zone {name} has {usable} kB above which it keeps {} kB from \
-            requests that could use a higher zone (lowmem reserve): with the mark {needed} kB must \
-            stay.",
-            zone.reserve.0
-        ),
-        Refusal::HigherZones => higher(report, cause, zone, &name),
-        Refusal::OtherNodes => format!(
-            "Node {} was not allowed and has {} free in {}; of those \
-            that were, {}.",
-            zone.node,
-            free_on(cause, zone.node),
-            zone.kind,
-            best(cause)
-        ),
-        Refusal::Shortage => format!("All that it may use is used: {}.", best(cause)),
-        Refusal::Unseen => format!(
-            "The report does not show the refusal: when it was printed, \
-            {name} had {usable} kB that count, above the {needed} kB needed. Memory came back in \
-            between."
-        ),
-        Refusal::NotShown => String::new(),
-    }
-}
-
-/// "the min mark of 10428 kB", with the reserve where there is one.
-fn mark(zone: &ZoneCheck) -> String {
-    match zone.reserve {
-        Kib::ZERO if zone.mark == zone.min => format!("the min mark of {} kB", zone.min.0),
-        Kib::ZERO => format!("the {} kB that the min mark leaves to it", zone.mark.0),
-        reserve => format!(
-            "the min mark and the lowmem reserve, {} and {} kB",
-            zone.mark.0, reserve.0
-        ),
-    }
-}
-
-/// The zone that comes nearest, against its mark.
-fn best(cause: &Cause) -> String {
-    let refused = cause
-        .zones
-        .iter()
-        .filter(|zone| zone.answer == Answer::Refused);
-    let best = refused.max_by_key(|zone| zone.managed);
-    best.map_or_else(
-        || "no zone".to_owned(),
-        |zone| {
-            format!(
-                "{} (node {}) has {} kB that count, not above {}",
-                zone.kind,
-                zone.node,
-                zone.usable.0,
-                mark(zone)
-            )
-        },
-    )
-}
-
-fn free_on(cause: &Cause, node: u32) -> Bytes {
-    let zones = cause.zones.iter().filter(|zone| zone.node == node);
-    zones.map(|zone| zone.free.bytes()).sum()
-}
-
-fn fragmented(report: &Report, cause: &Cause, zone: &ZoneCheck, name: &str) -> String {
-    let zones = report.zones.iter();
-    let same = |other: &&mm::kernel_log::Zone| other.node == zone.node && other.kind == zone.kind;
-    let blocks = zones.filter(same).flat_map(|zone| zone.blocks.iter());
-    let largest = blocks
-        .filter(|block| block.count > 0)
-        .max_by_key(|block| block.size);
-    let wanted = Pages(1 << cause.order.min(32)).kib(report.page).0;
-    let largest = match largest {
-        Some(block) if block.size >= wanted => format!(
-            "its blocks of {} kB are of types that this \
-            request may not take ({})",
-            block.size, block.types
-        ),
-        Some(block) => format!("its largest free block has {} kB", block.size),
-        None => "its free lists are empty".to_owned(),
-    };
-    format!(
-        "Zone {name} has {} kB that count, above the {} kB needed, but no block of {wanted} kB \
-        in one piece: {largest}. Memory is fragmented, not short.",
-        zone.usable.0,
-        zone.needed().0
-    )
-}
-
-fn higher(report: &Report, cause: &Cause, zone: &ZoneCheck, name: &str) -> String {
-    let gfp = report.gfp.as_ref();
-    let why = match gfp {
-        Some(gfp) if gfp.dma => "the request is for zone DMA alone (__GFP_DMA)",
-        Some(gfp) if gfp.dma32 => "the request is for memory below 4 GiB (__GFP_DMA32)",
-        _ if zone.kind == ZoneKind::Movable => "it takes movable pages only",
-        _ if has_high_memory(&cause.zones) => {
-            "the kernel's own memory must be in low memory, \
-            which 32-bit kernels map"
-        }
-        _ => "the request is for lower zones",
-    };
-    format!(
-        "{} are free in {name}, which may not serve: {why}. Of those that may, {}.",
-        zone.free,
-        best(cause)
-    )
-}
-
 /// Who holds the memory, and swap.
 fn held(report: &Report, holders: &Holders) -> Option<String> {
     let largest = holders.largest().filter(|part| part.bytes > Bytes::ZERO);
@@ -429,7 +259,7 @@ fn held(report: &Report, holders: &Holders) -> Option<String> {
             "{} {}{}",
             words::of_total(part.bytes, holders.total),
             held_by(part.name),
-            process.unwrap_or_default()
+            or_unsaid(process)
         )
     });
     let parts: Vec<String> = largest.into_iter().chain(words::swap(report)).collect();

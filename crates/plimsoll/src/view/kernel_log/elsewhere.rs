@@ -23,7 +23,7 @@ pub(super) fn not_the_kernel(report: &Report) -> String {
         Event::Cma => format!(
             "CMA found no run of {} pages in one piece; nothing was killed, and the device that \
             asked goes without.",
-            number_after(&report.head, "req-size: ").unwrap_or("the")
+            number_after(&report.head, "req-size: ").unwrap_or("the asked number of")
         ),
         Event::UserSpace(killer) => {
             format!(
@@ -31,21 +31,9 @@ pub(super) fn not_the_kernel(report: &Report) -> String {
                 killer.name()
             )
         }
-        Event::Overcommit => format!(
-            "Overcommit refused address space to {}: {} bytes. Nothing \
-            was killed, and how much memory is free does not matter for that.",
-            if report.task.is_empty() {
-                "a task"
-            } else {
-                &report.task
-            },
-            report
-                .head
-                .split("bytes: ")
-                .nth(1)
-                .and_then(|rest| rest.split(' ').next())
-                .unwrap_or("an unknown number of")
-        ),
+        Event::Overcommit => overcommit(report),
+        Event::Vmalloc => vmalloc(report),
+        Event::Slab => slab(report),
         Event::HungTask => {
             "A task waits for longer than the kernel's limit. That alone is nothing \
             about memory: what it waits for stands in its call trace."
@@ -53,6 +41,72 @@ pub(super) fn not_the_kernel(report: &Report) -> String {
         }
         _ => "A CPU was busy in the kernel for too long. That alone is nothing about memory."
             .to_owned(),
+    }
+}
+
+/// What overcommit refused; before 6.10 the message has no size.
+fn overcommit(report: &Report) -> String {
+    let task = match report.task.as_str() {
+        "" => "a task",
+        task => task,
+    };
+    let bytes = number_after(&report.head, "bytes: ").map(|bytes| format!(" {bytes} bytes of"));
+    let times = match report.messages {
+        0 | 1 => String::new(),
+        times => format!(", {times} times"),
+    };
+    format!(
+        "Overcommit refused{} address space to {task}{times}. Nothing was killed, and how much \
+         memory is free does not matter for that.",
+        bytes.as_deref().unwrap_or("")
+    )
+}
+
+/// A vmalloc that got no pages, or no address space.
+fn vmalloc(report: &Report) -> String {
+    let task = match report.task.as_str() {
+        "" => "a task",
+        task => task,
+    };
+    let amount = number_after(&report.head, "allocated ")
+        .zip(number_after(&report.head, " of "))
+        .map(|(got, asked)| format!(": {got} of {asked} bytes"));
+    let why = match report.gfp.as_ref().is_some_and(|gfp| gfp.account) {
+        true => {
+            ". The pages are charged to the task's control group (__GFP_ACCOUNT): a limit of that \
+             group may have refused as well as the machine"
+        }
+        false => "",
+    };
+    format!(
+        "vmalloc failed for {task}{}; nothing was killed{why}.",
+        amount.as_deref().unwrap_or("")
+    )
+}
+
+/// Slab caches that could not grow.
+fn slab(report: &Report) -> String {
+    let failed = &report.slabs.failed;
+    let names: Vec<String> = failed
+        .iter()
+        .take(4)
+        .map(|failed| failed.name.clone())
+        .collect();
+    let of_group = failed.iter().find_map(|failed| failed.group.as_deref());
+    match of_group {
+        Some(group) => format!(
+            "Slab caches of control group {group} could not grow ({}): its limit of kernel memory \
+             refused. Nothing was killed.",
+            names.join(", ")
+        ),
+        None if names.is_empty() => {
+            "A slab cache could not grow; nothing was killed, and its caller has to cope."
+                .to_owned()
+        }
+        None => format!(
+            "Slab caches could not grow ({}); nothing was killed, and the callers have to cope.",
+            names.join(", ")
+        ),
     }
 }
 
@@ -120,6 +174,13 @@ pub(super) fn elsewhere(report: &Report) -> Vec<String> {
             ManagedOOMSwap= of that slice, oomctl shows them."
                 .to_owned(),
         ],
+        Event::Slab => report
+            .slabs
+            .failed
+            .iter()
+            .filter_map(|failed| Some(format!("{} holds {}.", failed.name, failed.bytes()?)))
+            .take(2)
+            .collect(),
         Event::Overcommit => vec![
             "vm.overcommit_memory decides (2: up to CommitLimit; 0: one \
             request larger than RAM and swap). Compare Committed_AS with CommitLimit in \

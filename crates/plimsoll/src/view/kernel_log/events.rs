@@ -5,7 +5,9 @@ use mm::kernel_log::{Cause, Group, PATH, Report};
 use mm::units::Nanos;
 use serde::Serialize;
 
-use super::words;
+use super::finding::Context;
+use super::{KernelLog, words};
+use crate::view::findings::Said;
 use crate::view::page::Page;
 
 /// Events that are listed as text; the JSON has all.
@@ -42,7 +44,8 @@ pub(crate) fn events(capture: &Capture) -> Vec<Event> {
     capture.frames.iter().filter_map(Event::of).collect()
 }
 
-/// The event that is shown where none is named: the last of those that tell most.
+/// The event that is shown where none is named: of the most severe kind the one that tells most, of
+/// several the last.
 pub(crate) fn shown(capture: &Capture) -> Option<&Frame> {
     let events = capture
         .frames
@@ -51,24 +54,92 @@ pub(crate) fn shown(capture: &Capture) -> Option<&Frame> {
     events.max_by_key(|frame| telling(frame))
 }
 
-/// How much the kind of an event tells, by its label; a kill of the kernel's most.
-fn telling(frame: &Frame) -> usize {
-    const KINDS: [&str; 7] = [
+/// How severe the kind of an event is, by its label, and how whole its report: one that is cut off
+/// hides none that is not.
+fn telling(frame: &Frame) -> (Option<usize>, usize) {
+    const KINDS: [&str; 11] = [
+        "hung-task",
+        "lockup",
         "exit-137",
+        "memory-dump",
         "container",
         "cma-failure",
+        "slab-failure",
+        "vmalloc-failure",
         "overcommit",
-        "user-space-kill",
         "allocation",
-        "oom",
+        "user-space-kill",
     ];
-    let label = frame.label.as_deref().unwrap_or_default();
-    let kind = KINDS.iter().position(|kind| label.starts_with(kind));
+    const PARTS: [&str; 7] = [
+        "invoked ",
+        "Mem-Info",
+        " min:",
+        "memory: usage ",
+        "oom-kill:",
+        "Killed process",
+        "Kernel panic",
+    ];
+    let label = frame.label.as_deref().unwrap_or("");
+    let text = frame.file(PATH).unwrap_or("");
+    let kind = match label.starts_with("oom") {
+        true => Some(KINDS.len()),
+        false => KINDS.iter().position(|kind| label.starts_with(kind)),
+    };
     // Of a program's messages the one with the reason tells most.
-    let reasoned = frame
-        .file(PATH)
-        .is_some_and(|text| text.contains(" due to "));
-    kind.map_or(0, |at| 2 * (at + 1)) + usize::from(reasoned && label.starts_with("user"))
+    let reasoned = usize::from(text.contains(" due to "));
+    let parts = PARTS.iter().filter(|part| text.contains(**part)).count();
+    (kind, parts + reasoned)
+}
+
+/// Events of which the causes are looked at beside the one that is shown.
+const LOOKED_AT: usize = 200;
+
+/// What the events of a log tell about each other.
+pub(super) fn context(capture: &Capture) -> Context {
+    let failures = capture.frames.iter().filter(|frame| {
+        let label = frame.label.as_deref().unwrap_or("");
+        label.starts_with("slab-failure") || frame.file(PATH).is_some_and(has_caches)
+    });
+    let reports = failures
+        .take(LOOKED_AT)
+        .filter_map(|frame| Report::parse(frame.file(PATH)?));
+    Context {
+        failed: reports.flat_map(|report| report.slabs.failed).collect(),
+    }
+}
+
+fn has_caches(text: &str) -> bool {
+    text.contains("Unable to allocate memory on")
+}
+
+/// The findings of the other events of a log, one of each name.
+pub(crate) fn findings(capture: &Capture) -> Vec<(&'static str, Said)> {
+    let context = context(capture);
+    let mut found: Vec<(&'static str, Said)> = Vec::new();
+    let frames = capture.frames.iter().rev().take(LOOKED_AT);
+    for report in frames.filter_map(|frame| Report::parse(frame.file(PATH)?)) {
+        let mut reports = vec![report];
+        reports.extend(caches_of(&reports[0]));
+        for report in reports {
+            let log = KernelLog::read(&report, &context);
+            let new = log
+                .finding()
+                .filter(|(name, _)| found.iter().all(|(it, _)| it != name));
+            found.extend(new);
+        }
+    }
+    found
+}
+
+/// The slab caches that could not grow within another report, as an event of their own.
+fn caches_of(report: &Report) -> Option<Report> {
+    let apart = !report.slabs.failed.is_empty() && report.event != mm::kernel_log::Event::Slab;
+    apart.then(|| {
+        let mut own = Report::default();
+        own.event = mm::kernel_log::Event::Slab;
+        own.slabs = report.slabs.clone();
+        own
+    })
 }
 
 /// Writes the list.
@@ -96,7 +167,7 @@ impl Event {
             false => String::new(),
         };
         Some(Self {
-            label: frame.label.clone().unwrap_or_default(),
+            label: frame.label.as_deref().unwrap_or("").to_owned(),
             at_nanoseconds: frame.at.0,
             event: words::event(report.event),
             whose: words::whose(cause.whose),
@@ -118,9 +189,9 @@ impl Event {
         let why = self
             .refusals
             .first()
-            .map(|why| format!(": {why}"))
-            .unwrap_or_default();
-        format!("{victim}, {}{group}{why}", self.whose.replace('_', " ")).replace('_', " ")
+            .map(|why| format!(": {}", why.replace('_', " ")));
+        let whose = self.whose.replace('_', " ");
+        format!("{victim}, {whose}{group}{}", why.as_deref().unwrap_or(""))
     }
 
     /// Seconds since boot, or the date.

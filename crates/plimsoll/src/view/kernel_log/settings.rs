@@ -1,13 +1,17 @@
 //! Which settings would have let the request pass, and which would not.
 
+use mm::catalogue::folder;
 use mm::kernel_log::{Answer, Cause, Event, Gfp, Holders, Refusal, Report, Whose, ZoneCheck};
 use mm::units::{Bytes, Kib};
 
+use super::finding::Context;
 use super::words;
 
 /// Lines of advice.
 #[derive(Debug, Default)]
 pub(super) struct Settings {
+    /// The command that does the first of them.
+    pub(super) command: Option<String>,
     /// What would have let it pass.
     pub(super) would: Vec<String>,
     /// What would not.
@@ -15,16 +19,26 @@ pub(super) struct Settings {
 }
 
 /// The settings for this cause.
-pub(super) fn settings(report: &Report, cause: &Cause, holders: &Holders) -> Settings {
+pub(super) fn settings(
+    report: &Report,
+    cause: &Cause,
+    holders: &Holders,
+    context: &Context,
+) -> Settings {
     let mut settings = Settings::default();
     match cause.whose {
         Whose::Group => settings.of_group(report),
+        Whose::PageFault if context.of_group().is_some() => settings.of_kernel_memory(context),
         Whose::Machine | Whose::Policy | Whose::Cpuset | Whose::Unknown | Whose::PageFault => {
             settings.of_zones(report, cause, holders);
         }
-        Whose::MinTtl => settings.would("lru_gen/min_ttl_ms lower, or 0".to_owned()),
+        Whose::MinTtl => settings.would_by(
+            format!("echo 0 | sudo tee /{}/min_ttl_ms", folder::LRU_GEN),
+            "lru_gen/min_ttl_ms lower, or 0".to_owned(),
+        ),
         Whose::Overcommit => {
-            settings.would(
+            settings.would_by(
+                "sudo sysctl -w vm.overcommit_memory=0",
                 "vm.overcommit_memory = 0, or a higher overcommit_ratio, or \
                 more swap (all three raise what may be promised)"
                     .to_owned(),
@@ -40,7 +54,14 @@ pub(super) fn settings(report: &Report, cause: &Cause, holders: &Holders) -> Set
             settings.not("vm.* and oom_score_adj: that program has rules of its own");
         }
         Whose::Cma => settings.of_cma(report),
-        Whose::UserSpace | Whose::SysRq | Whose::Stuck | Whose::Container => {}
+        Whose::Slab if context.of_group().is_some() => settings.of_kernel_memory(context),
+        Whose::UserSpace
+        | Whose::SysRq
+        | Whose::Stuck
+        | Whose::Container
+        | Whose::Vmalloc
+        | Whose::Slab => {}
+        Whose::Dump => settings.of_refusals(report, cause),
     }
     settings
 }
@@ -50,24 +71,63 @@ impl Settings {
         self.would.push(format!("{text}."));
     }
 
+    /// The same, and the command that does it.
+    fn would_by(&mut self, command: impl Into<String>, text: String) {
+        if self.would.is_empty() {
+            self.command = Some(command.into());
+        }
+        self.would(text);
+    }
+
     fn not(&mut self, text: &str) {
         self.would_not.push(format!("{text}."));
     }
 
+    fn of_kernel_memory(&mut self, context: &Context) {
+        let group = context
+            .of_group()
+            .map(|(group, _)| format!(" of group {group}"));
+        self.would(format!(
+            "a higher memory.kmem.limit_in_bytes{}, or none (since 5.16 it is ignored)",
+            group.as_deref().unwrap_or("")
+        ));
+        self.not("more RAM, swap, oom_score_adj: the machine had memory");
+    }
+
+    /// The file of the counter that is full, and its limit.
+    fn full_of(group: &mm::kernel_log::Group) -> (&'static str, Option<Kib>) {
+        let is_full = |counter: Option<mm::kernel_log::Counter>| {
+            counter
+                .filter(|counter| counter.is_full())
+                .and_then(|counter| counter.limit)
+        };
+        let (memory, both) = (is_full(group.memory), is_full(group.memory_and_swap));
+        match (memory, both, is_full(group.kernel)) {
+            (None, Some(limit), _) => ("memory.memsw.limit_in_bytes", Some(limit)),
+            (None, None, Some(limit)) => ("memory.kmem.limit_in_bytes", Some(limit)),
+            _ => {
+                let limit = group.memory.and_then(|memory| memory.limit);
+                let file = match (group.v1, group.memory) {
+                    (true, _) => "memory.limit_in_bytes",
+                    (false, Some(_)) => "memory.max",
+                    (false, None) => {
+                        "the limit (memory.max; memory.limit_in_bytes of cgroup v1) higher"
+                    }
+                };
+                (file, limit)
+            }
+        }
+    }
+
     fn of_group(&mut self, report: &Report) {
         let group = &report.group;
-        let limit = group.memory.and_then(|memory| memory.limit);
-        let file = match (group.v1, group.memory) {
-            (true, _) => "memory.limit_in_bytes",
-            (false, Some(_)) => "memory.max",
-            (false, None) => "the limit (memory.max; memory.limit_in_bytes of cgroup v1) higher",
-        };
-        let now = limit
-            .map(|limit| format!(" above {limit}"))
-            .unwrap_or_default();
-        self.would(format!(
-            "{file}{now}: how much more it wants is not in the report"
-        ));
+        let (file, limit) = Self::full_of(group);
+        let now = limit.map_or(String::new(), |limit| format!(" above {limit}"));
+        let text = format!("{file}{now}: how much more it wants is not in the report");
+        match raise(&group.name, file) {
+            Some(command) => self.would_by(command, text),
+            None => self.would(text),
+        }
         if group.swap.is_some_and(|swap| swap.limit == Some(Kib::ZERO)) {
             self.would("memory.swap.max above 0, with swap on the machine".to_owned());
         }
@@ -95,6 +155,12 @@ impl Settings {
     }
 
     fn of_zones(&mut self, report: &Report, cause: &Cause, holders: &Holders) {
+        self.of_refusals(report, cause);
+        self.of_requests(report, cause, holders);
+    }
+
+    /// What moves the marks that refused.
+    fn of_refusals(&mut self, report: &Report, cause: &Cause) {
         // What a running kernel can be told comes first.
         let main = cause.refusals.first() == Some(&Refusal::Reserve);
         let mut refusals = cause.refusals.clone();
@@ -103,17 +169,21 @@ impl Settings {
         for refusal in refusals {
             self.of_refusal(refusal, report, cause);
         }
+    }
+
+    fn of_requests(&mut self, report: &Report, cause: &Cause, holders: &Holders) {
         let atomic = report.gfp.as_ref().is_some_and(Gfp::is_atomic);
         let fragmented = cause.refusals.first() == Some(&Refusal::Fragmented);
         let unseen = cause.refusals.first() == Some(&Refusal::Unseen);
         let unknown_block = cause.order > 0 && cause.refusals.contains(&Refusal::NotShown);
-        if atomic && !fragmented && !unseen && !unknown_block {
+        let short = cause.refusals.contains(&Refusal::Shortage);
+        if atomic && short && !fragmented && !unseen && !unknown_block {
             self.would(
                 "vm.min_free_kbytes or vm.watermark_scale_factor higher: a request that may \
                 not wait lives from what kswapd keeps free"
                     .to_owned(),
             );
-        } else if cause.refusals.contains(&Refusal::Shortage) && !fragmented {
+        } else if short && !fragmented {
             self.of_shortage(report, cause, holders);
         }
         let cut = cause.whose == Whose::Unknown && cause.zones.is_empty();
@@ -139,14 +209,17 @@ impl Settings {
                 serve movable requests only",
                 cma(report, zone)
             )),
-            Refusal::Boost => self.would(format!(
-                "vm.watermark_boost_factor = 0: the min mark \
-                falls by {} kB to {} kB",
-                zone.boost.0,
-                zone.min.saturating_sub(zone.boost).0
-            )),
+            Refusal::Boost => self.would_by(
+                "sudo sysctl -w vm.watermark_boost_factor=0",
+                format!(
+                    "vm.watermark_boost_factor = 0: the min mark falls by {} kB to {} kB",
+                    zone.boost.0,
+                    zone.min.saturating_sub(zone.boost).0
+                ),
+            ),
             Refusal::Fragmented => {
-                self.would(
+                self.would_by(
+                    "sudo sysctl -w vm.compact_memory=1",
                     "compaction beforehand (vm.compaction_proactiveness since 5.9, \
                     vm.compact_memory), a higher vm.min_free_kbytes, or a caller that does with \
                     single pages"
@@ -200,16 +273,20 @@ impl Settings {
                 Bytes(idle)
             ));
         }
-        let anon = holders.get("anonymous").unwrap_or_default();
-        let shmem = holders.get("shared").unwrap_or_default();
-        let to_swap = anon.saturating_add(shmem);
+        const SWAP: &str = "sudo fallocate -l 4G /swapfile && sudo chmod 600 /swapfile && sudo \
+                            mkswap /swapfile && sudo swapon /swapfile";
         match (report.swap, report.swap_free) {
-            (Some(Kib::ZERO), _) => self.would(format!(
-                "swap: there is none, and {to_swap} of \
-                anonymous and shared memory had nowhere to go"
-            )),
+            (Some(Kib::ZERO), _) => {
+                let parts = [holders.get("anonymous"), holders.get("shared")];
+                let stuck: Option<Bytes> = parts.into_iter().sum();
+                let stuck = stuck.map(|stuck| {
+                    format!(", and {stuck} of anonymous and shared memory had nowhere to go")
+                });
+                let text = format!("swap: there is none{}", stuck.as_deref().unwrap_or(""));
+                self.would_by(SWAP, text);
+            }
             (Some(total), Some(free)) if words::is_full(total, free) => {
-                self.would(format!("more swap than {total}"));
+                self.would_by(SWAP, format!("more swap than {total}"));
             }
             _ => {}
         }
@@ -260,6 +337,31 @@ impl Settings {
             _ => {}
         }
     }
+}
+
+/// The command that raises a limit of a group, for who runs it.
+fn raise(group: &str, file: &str) -> Option<String> {
+    let last = group.rsplit('/').next().filter(|last| !last.is_empty())?;
+    let container = group.contains("docker").then(|| {
+        last.trim_start_matches("docker-")
+            .trim_end_matches(".scope")
+    });
+    let unit = [".service", ".slice", ".scope"]
+        .iter()
+        .any(|kind| last.ends_with(kind));
+    Some(match container {
+        _ if group.contains("kubepods") => {
+            "raise resources.limits.memory of the pod's containers".to_owned()
+        }
+        Some(id) => {
+            let id: String = id.chars().take(12).collect();
+            format!("docker update --memory NEW --memory-swap NEW {id}")
+        }
+        None if unit => format!("sudo systemctl set-property --runtime {last} MemoryMax=NEW"),
+        None if file == "memory.max" => format!("echo NEW > /sys/fs/cgroup{group}/{file}"),
+        None if file.contains(' ') => return None,
+        None => format!("echo NEW > /sys/fs/cgroup/memory{group}/{file}"),
+    })
 }
 
 /// How much CMA there is, or at least what of it is free.

@@ -6,7 +6,7 @@ use expect_test::expect_file;
 use mm::capture::Capture;
 
 use crate::term::{Canvas, Charset};
-use crate::view::View;
+use crate::view::{Extent, View};
 
 const LOGS: [&str; 13] = [
     "atomic-order0-4.19.mail",
@@ -41,7 +41,7 @@ fn text(view: &View) -> String {
             width: 100,
             charset: Charset::Ascii,
         },
-        &[],
+        &Extent::All,
     );
     crate::term::plain(&text)
 }
@@ -97,7 +97,7 @@ fn a_label_chooses_one_of_several_events_and_all_are_listed() {
     let view = View::of(&capture, Some("overcommit-5")).expect("the label is there");
     let text = text(&view);
     assert!(
-        text.contains("17179869184 bytes. Nothing was killed"),
+        text.contains("Overcommit refused 17179869184 bytes"),
         "{text}"
     );
     assert!(text.contains("hung-task-6"), "{text}");

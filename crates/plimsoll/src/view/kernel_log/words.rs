@@ -3,6 +3,8 @@
 use mm::kernel_log::{Answer, Event, Refusal, Report, Whose, ZoneCheck};
 use mm::units::{Bytes, Kib};
 
+use crate::fact::or_unsaid;
+
 /// The kind of an event, in the JSON.
 pub(super) fn event(event: Event) -> &'static str {
     match event {
@@ -15,6 +17,9 @@ pub(super) fn event(event: Event) -> &'static str {
         Event::Lockup => "lockup",
         Event::Cma => "cma_failure",
         Event::Container => "container_oom_killed",
+        Event::Vmalloc => "vmalloc_failure",
+        Event::Slab => "slab_failure",
+        Event::Dump(_) => "memory_dump",
     }
 }
 
@@ -33,6 +38,9 @@ pub(super) fn whose(whose: Whose) -> &'static str {
         Whose::Stuck => "stuck",
         Whose::Cma => "cma",
         Whose::Container => "container",
+        Whose::Vmalloc => "vmalloc",
+        Whose::Slab => "slab",
+        Whose::Dump => "dump",
         Whose::Unknown => "unknown",
     }
 }
@@ -152,7 +160,10 @@ pub(super) fn amount(order: u32) -> String {
 pub(super) fn flags(report: &Report) -> String {
     match &report.gfp {
         Some(gfp) if !gfp.names.is_empty() => gfp.names.clone(),
-        Some(gfp) => format!("gfp_mask {:#x}", gfp.mask.unwrap_or(0)),
+        Some(gfp) => match gfp.mask {
+            Some(mask) => format!("gfp_mask {mask:#x}"),
+            None => "flags not in the log".to_owned(),
+        },
         None => "flags not in the log".to_owned(),
     }
 }
@@ -173,7 +184,7 @@ pub(super) fn victim(report: &Report) -> Option<String> {
     Some(format!(
         "{name} (pid {}{}){more}",
         killed.pid,
-        size.unwrap_or_default()
+        or_unsaid(size)
     ))
 }
 

@@ -13,9 +13,9 @@ pub(super) struct Said {
     pub(super) what: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) rule: Option<String>,
-    /// How much it matters; `None` where nothing is wrong by it.
+    /// The finding that it is, and how much that matters; `None` where nothing is wrong by it.
     #[serde(skip)]
-    pub(super) severity: Option<Severity>,
+    pub(super) finding: Option<(&'static str, Severity)>,
 }
 
 impl Said {
@@ -23,14 +23,7 @@ impl Said {
         Self {
             what,
             rule: None,
-            severity: None,
-        }
-    }
-
-    fn wrong(self, severity: Severity) -> Self {
-        Self {
-            severity: Some(severity),
-            ..self
+            finding: None,
         }
     }
 
@@ -87,7 +80,7 @@ fn swapping(series: &Series) -> Option<Said> {
         Swapping::Thrashing => Said {
             what: thrashing(series),
             rule: Some(rule),
-            severity: Some(Severity::Critical),
+            finding: Some(("thrashing-anonymous-pages", Severity::Critical)),
         },
         Swapping::Both => Said {
             what: format!(
@@ -95,7 +88,7 @@ fn swapping(series: &Series) -> Option<Said> {
                  {most_read}."
             ),
             rule: Some(rule),
-            severity: Some(Severity::Warning),
+            finding: Some(("thrashing-anonymous-pages", Severity::Warning)),
         },
         Swapping::Out => Said::fact(format!(
             "Swap is written and not read: up to {most_written}. What went out was not needed \
@@ -147,10 +140,11 @@ fn reclaim(series: &Series) -> Option<Said> {
         }
     };
     let worst = when(series, reclaim.worst_row);
+    let finding = direct(reclaim.direct, reclaim.kswapd);
     let Some(share) = reclaim.efficiency() else {
         let what = format!("{who}. The most was scanned{worst}.");
         return Some(Said {
-            severity: direct(reclaim.direct_rows),
+            finding,
             ..Said::fact(what)
         });
     };
@@ -169,13 +163,15 @@ fn reclaim(series: &Series) -> Option<Said> {
             POOR * 100.0,
             doubled(series)
         )),
-        severity: direct(reclaim.direct_rows),
+        finding,
     })
 }
 
-/// Direct reclaim costs the tasks that allocate.
-fn direct(rows: usize) -> Option<Severity> {
-    (rows > 0).then_some(Severity::Warning)
+/// Direct reclaim costs the tasks that allocate; a few pages in a burst are no story.
+fn direct(direct: f64, kswapd: f64) -> Option<(&'static str, Severity)> {
+    const WORTH: f64 = 0.05;
+    let share = direct / (direct + kswapd);
+    (share >= WORTH).then_some(("direct-reclaim", Severity::Warning))
 }
 
 /// What may be wrong with the efficiency of a sar that does not show whether it counts twice.
@@ -199,14 +195,15 @@ fn pressure(series: &Series) -> Option<Said> {
         true => Severity::Warning,
         false => Severity::Note,
     };
-    Some(
-        Said::fact(format!(
-            "Some task waited for memory up to {}{}.",
-            peak(series, Item::MemorySome, &some),
-            full.unwrap_or_default()
-        ))
-        .wrong(severity),
-    )
+    let what = format!(
+        "Some task waited for memory up to {}{}.",
+        peak(series, Item::MemorySome, &some),
+        full.as_deref().unwrap_or("")
+    );
+    Some(Said {
+        finding: Some(("memory-pressure", severity)),
+        ..Said::fact(what)
+    })
 }
 
 fn major_faults(series: &Series) -> Option<Said> {

@@ -9,10 +9,10 @@ use mm::evidence::redact::redacted;
 use mm::snapshot::Snapshot;
 
 use crate::term::{self, Canvas, Charset};
-use crate::view::View;
 use crate::view::compare::Compare;
 use crate::view::explain::overview::Overview;
 use crate::view::explain::{Explanation, Looked, boot};
+use crate::view::{Extent, View};
 
 /// Columns of the page.
 const WIDTH: usize = 80;
@@ -34,7 +34,8 @@ pub(super) fn performed(bytes: &[u8], name: &str, seed: u64) -> Result<(), Strin
     let width = WIDTH;
     let canvas = Canvas { width, charset };
     if let Ok(view) = View::of(&capture, None) {
-        fits(&view.text(canvas, &[]))?;
+        fits(&view.text(canvas, &Extent::Screen))?;
+        fits(&view.text(canvas, &Extent::All))?;
         let _ = view.json();
     }
     explained(&capture, canvas, seed)?;
@@ -82,7 +83,19 @@ fn compared(capture: &Capture, canvas: Canvas) -> Result<(), String> {
     fits(&compare.text(canvas))
 }
 
-/// No line is wider than the page but for a word that cannot be broken.
+/// The percentages that the program computes: whole numbers right before the sign, in brackets or
+/// behind a bar.
+fn shares(line: &str) -> impl Iterator<Item = u64> + '_ {
+    line.match_indices('%').filter_map(|(at, _)| {
+        let before = line[..at].rsplit(|c: char| !c.is_ascii_digit()).next()?;
+        let start = at - before.len();
+        let computed = line[..start].ends_with(['(', ' ']) || start == 0;
+        before.parse().ok().filter(|_| computed)
+    })
+}
+
+/// No part is larger than its whole, and no line is wider than the page but for a word that cannot
+/// be broken.
 fn fits(text: &str) -> Result<(), String> {
     let acts = |c: char| c.is_control() && c != '\n' && c != '\t';
     if term::printed(&term::plain(text)).contains(acts) {
@@ -90,6 +103,9 @@ fn fits(text: &str) -> Result<(), String> {
     }
     for line in text.lines() {
         let plain = term::plain(line);
+        if let Some(share) = shares(&plain).find(|&share| share > 100) {
+            return Err(format!("a part of {share} % of its whole: {plain}"));
+        }
         let long = |word: &str| word.chars().count() > LONG_WORD;
         if plain.chars().count() > WIDTH && !plain.split_whitespace().any(long) {
             return Err(format!("too wide: {plain}"));

@@ -5,6 +5,7 @@ use mm::units::{Bytes, Kib, Pages};
 
 use super::super::value::{Values, words};
 use super::row::Row;
+use crate::fact::or_unsaid;
 use crate::view::explain::looked::Looked;
 use crate::view::share::percent;
 
@@ -25,11 +26,7 @@ pub(super) fn thresholds(looked: Looked<'_>, values: &Values) -> Vec<Row> {
     let of = total.map(|total| percent(amount(by.dirtyable).0, total.bytes().0));
     let of = of.map(|share| format!("{share} of memory; what the ratios are of"));
     let mut rows = vec![
-        Row::amount(
-            "dirtyable memory",
-            amount(by.dirtyable),
-            of.unwrap_or_default(),
-        ),
+        Row::amount("dirtyable memory", amount(by.dirtyable), or_unsaid(of)),
         Row::amount(
             "background threshold",
             amount(by.thresholds.background),
@@ -116,18 +113,13 @@ pub(super) fn devices(looked: Looked<'_>, values: &Values) -> Vec<Row> {
         let part = Bytes(u64::try_from(part).ok()?);
         Some(format!("{part} of the dirty threshold"))
     };
-    let row = |name: String, value: &str| {
-        Row::word(
-            name,
-            words(tunable, value),
-            share(value).unwrap_or_default(),
-        )
-    };
+    let row =
+        |name: String, value: &str| Row::word(name, words(tunable, value), or_unsaid(share(value)));
     match &values.value {
-        Some(value) => vec![row(
-            looked.named.device().unwrap_or_default().to_owned(),
-            value,
-        )],
+        Some(value) => {
+            let device = looked.named.device().into_iter();
+            device.map(|device| row(device.to_owned(), value)).collect()
+        }
         None => {
             let usual = values
                 .values

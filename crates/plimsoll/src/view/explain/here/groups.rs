@@ -5,6 +5,7 @@ use mm::units::Bytes;
 
 use super::super::value::Values;
 use super::row::Row;
+use crate::fact::or_unsaid;
 use crate::view::explain::looked::Looked;
 
 /// Groups that are shown.
@@ -15,7 +16,7 @@ pub(super) fn groups(looked: Looked<'_>, values: &Values) -> Vec<Row> {
     let (tunable, frame) = (looked.named.tunable, looked.frame);
     let row = |group: &str, value: &str| {
         let held = current(frame, group);
-        let about = held.map(|held| format!("holds {held}")).unwrap_or_default();
+        let about = or_unsaid(held.map(|held| format!("holds {held}")));
         match value.parse() {
             Ok(bytes) if bytes > 1 => Row::amount(group, Bytes(bytes), about),
             _ => Row::word(group, value, about),

@@ -5,6 +5,7 @@ use mm::zoneinfo::{Zone, Zoneinfo};
 
 use super::super::value::Values;
 use super::row::Row;
+use crate::fact::or_unsaid;
 use crate::view::explain::looked::Looked;
 use crate::view::share::percent;
 
@@ -39,9 +40,10 @@ pub(super) fn marks(looked: Looked<'_>, _values: &Values) -> Vec<Row> {
         }
     };
     let mut rows: Vec<Row> = zones(looked).map(row).collect();
-    let high: Pages = zones(looked)
-        .map(|zone| zone.unboosted().high.min(zone.managed))
-        .sum();
+    let marks = zones(looked).map(|zone| zone.unboosted().high.min(zone.managed));
+    let Some(high) = marks.reduce(|a, b| Pages(a.0.saturating_add(b.0))) else {
+        return rows;
+    };
     if let Some(total) = looked
         .snapshot
         .meminfo
@@ -62,8 +64,10 @@ pub(super) fn boost(looked: Looked<'_>, values: &Values) -> Vec<Row> {
     let row = |zone: &Zone| {
         let high = zone.unboosted().high.bytes(page).0;
         let most = u128::from(high) * u128::from(factor?) / 10_000;
-        let now = zone.boost.unwrap_or_default().bytes(page);
-        let about = format!("at most are its marks raised; {now} now");
+        let now = zone
+            .boost
+            .map(|boost| format!("; {} now", boost.bytes(page)));
+        let about = format!("at most are its marks raised{}", or_unsaid(now));
         Some(Row::amount(
             name(zone),
             Bytes(u64::try_from(most).ok()?),
@@ -77,10 +81,14 @@ pub(super) fn boost(looked: Looked<'_>, values: &Values) -> Vec<Row> {
 pub(super) fn reserves(looked: Looked<'_>, _values: &Values) -> Vec<Row> {
     let page = looked.snapshot.page;
     let row = |zone: &Zone| {
-        let most = zone.protection.iter().copied().max().unwrap_or_default();
+        let most = zone.protection.iter().copied().max()?;
         let share = percent(most.0, zone.managed.0);
         let about = format!("{share} of the zone");
-        Row::amount(format!("{} keeps", name(zone)), most.bytes(page), about)
+        Some(Row::amount(
+            format!("{} keeps", name(zone)),
+            most.bytes(page),
+            about,
+        ))
     };
-    zones(looked).map(row).collect()
+    zones(looked).filter_map(row).collect()
 }

@@ -73,8 +73,8 @@ fn entry(name: &str) -> Option<&'static (&'static [&'static str], &'static str, 
 
 /// What it comes to; nothing where that says no more than the value.
 pub(crate) fn rows(looked: Looked<'_>, values: &Values) -> Vec<Row> {
-    let rows = entry(looked.named.tunable.name).map(|(_, _, of)| of(looked, values));
-    rows.unwrap_or_default()
+    let entry = entry(looked.named.tunable.name).into_iter();
+    entry.flat_map(|(_, _, of)| of(looked, values)).collect()
 }
 
 /// The section of `inspect` that shows more of it.

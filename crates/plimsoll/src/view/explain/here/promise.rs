@@ -4,6 +4,7 @@ use mm::units::Bytes;
 
 use super::super::value::Values;
 use super::row::Row;
+use crate::fact::or_unsaid;
 use crate::view::explain::looked::Looked;
 use crate::view::share::percent;
 
@@ -22,8 +23,9 @@ pub(super) fn commit(looked: Looked<'_>, _values: &Values) -> Vec<Row> {
         Row::amount("commit limit", limit.bytes(), about)
     });
     let committed = meminfo.get("Committed_AS").map(|committed| {
-        let limit = meminfo.get("CommitLimit").unwrap_or_default();
-        let about = format!("{} of the limit", percent(committed.0, limit.0));
+        let limit = meminfo.get("CommitLimit");
+        let about = limit.map(|limit| format!("{} of the limit", percent(committed.0, limit.0)));
+        let about = or_unsaid(about);
         Row::amount("promised now", committed.bytes(), about)
     });
     limit.into_iter().chain(committed).collect()

@@ -97,13 +97,7 @@ pub(super) fn caches(looked: Looked<'_>, values: &Values) -> Vec<Row> {
     let cache = row(
         looked,
         "page cache",
-        |meminfo| {
-            Some(
-                meminfo
-                    .cached?
-                    .saturating_sub(meminfo.shmem.unwrap_or_default()),
-            )
-        },
+        |meminfo| Some(meminfo.cached?.saturating_sub(meminfo.shmem?)),
         "1 and 3 drop what is clean of it",
     );
     cache.into_iter().chain(slab(looked, values)).collect()
