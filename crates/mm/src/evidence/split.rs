@@ -12,6 +12,7 @@ use super::kind::{self, Blank, Kind};
 use super::lines::{self, Value};
 use super::reading::{Passed, Piece, Reading};
 use super::{clean, groups, log, path};
+use crate::mail;
 use crate::snapshot::FACTS;
 use crate::text::shown;
 
@@ -36,10 +37,10 @@ pub fn split(text: &str, name: &str) -> Reading {
         }
     }
     let text = text.trim_end_matches('\0');
-    for (raw, number) in text.split('\n').zip(1..) {
-        match clean::line(raw) {
+    for (number, raw) in mail::lines(text) {
+        match clean::line(&raw) {
             Ok(line) => splitter.line(&line, number),
-            Err(why) => splitter.pass(raw, number, why),
+            Err(why) => splitter.pass(&raw, number, why),
         }
     }
     splitter.close();

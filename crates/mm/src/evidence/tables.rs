@@ -391,7 +391,9 @@ fn sar_head(line: &str) -> bool {
     let has = line
         .split_ascii_whitespace()
         .any(|word| names.contains(&word));
-    has && line.starts_with(|c: char| c.is_ascii_digit() || c == '#')
+    let timed = line.starts_with(|c: char| c.is_ascii_digit() || c == '#');
+    // Without times the table begins with one of these columns.
+    has && (timed || names.iter().any(|name| line.starts_with(name)))
 }
 
 /// A line within a report of `sar`.

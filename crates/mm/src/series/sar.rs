@@ -59,12 +59,20 @@ fn named(word: &str) -> Option<(Item, &'static str)> {
 /// all of them; one that names another thing (a device, an interface) has nothing of memory.
 #[derive(Debug)]
 struct Heading {
-    columns: Vec<Option<(Item, &'static str)>>,
+    columns: Vec<Column>,
     of_cpus: bool,
     /// How often the time went back in this table: a day passed.
     day: usize,
     last: u32,
+    /// Rows of it whose time was cut off.
+    untimed: u32,
 }
+
+/// What a column shows; `None` where that is nothing of memory.
+type Column = Option<(Item, &'static str)>;
+
+/// The day of rows whose time was cut off.
+const UNTIMED: usize = usize::MAX;
 
 /// A time of day at a line's beginning.
 struct Stamp<'a> {
@@ -126,6 +134,7 @@ impl Heading {
             of_cpus,
             day: 0,
             last: 0,
+            untimed: 0,
         })
     }
 
@@ -187,7 +196,9 @@ impl Reader {
         if let Some(release) = release(line) {
             self.release.get_or_insert(release.into());
         }
-        let Some(stamp) = Stamp::of(line) else { return };
+        let Some(stamp) = Stamp::of(line) else {
+            return self.without_time(line);
+        };
         if line.contains("LINUX RESTART") {
             self.restarts += 1;
             self.current = None;
@@ -195,6 +206,38 @@ impl Reader {
             self.row(&stamp);
         } else if stamp.rest.split_ascii_whitespace().count() > 1 {
             self.current = Heading::of(stamp.rest).and_then(|heading| self.table(heading));
+        }
+    }
+
+    /// A heading or a row whose time was cut off: rows of several tables belong together by their
+    /// places.
+    fn without_time(&mut self, line: &str) {
+        let mut words = line.split_ascii_whitespace();
+        let first = words.clone().next().unwrap_or_default();
+        if named(first).is_some() {
+            self.current = Heading::of(line).and_then(|heading| self.table(heading));
+            return;
+        }
+        let numbers = words.all(|word| amount(word).is_some());
+        let Some(table) = self.current.and_then(|at| self.tables.get_mut(at)) else {
+            return;
+        };
+        let Some(values) = table.values(line).filter(|_| numbers && !first.is_empty()) else {
+            return;
+        };
+        let key = (self.restarts, UNTIMED, table.untimed);
+        table.untimed += 1;
+        let columns = table.columns.clone();
+        if let Some(row) = self.row_of(key, None) {
+            self.set(row, columns, values);
+        }
+    }
+
+    fn set(&mut self, row: usize, columns: Vec<Column>, values: Vec<Option<f64>>) {
+        for (column, value) in columns.into_iter().zip(values) {
+            if let (Some((item, name)), Some(value)) = (column, value) {
+                self.series.set(row, item, name, value);
+            }
         }
     }
 
@@ -230,21 +273,16 @@ impl Reader {
         table.last = stamp.seconds;
         let columns = table.columns.clone();
         let key = (self.restarts, table.day, stamp.seconds);
-        let Some(row) = self.row_of(key, stamp.text) else {
-            return;
-        };
-        for (column, value) in columns.into_iter().zip(values) {
-            if let (Some((item, name)), Some(value)) = (column, value) {
-                self.series.set(row, item, name, value);
-            }
+        if let Some(row) = self.row_of(key, Some(stamp.text)) {
+            self.set(row, columns, values);
         }
     }
 
-    fn row_of(&mut self, key: (usize, usize, u32), time: &str) -> Option<usize> {
+    fn row_of(&mut self, key: (usize, usize, u32), time: Option<&str>) -> Option<usize> {
         if let Some(row) = self.rows.get(&key) {
             return Some(*row);
         }
-        let row = self.series.row(Some(time.into()), Span::Interval)?;
+        let row = self.series.row(time.map(Into::into), Span::Interval)?;
         self.rows.insert(key, row);
         Some(row)
     }

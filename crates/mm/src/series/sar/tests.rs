@@ -125,3 +125,20 @@ fn tables_of_devices_and_other_texts_are_none() {
         assert_eq!(parse(other), None, "{other}");
     }
 }
+
+#[test]
+fn rows_without_times_of_two_tables_belong_together_by_their_places() {
+    let text = "kbmemfree kbcached\n 1000 200\n 900 300\npgscank/s pgscand/s\n 5.00 6.00\n 7.00 0\n\
+                Average: 1 2\n";
+    let series = parse(text).expect("tables");
+    assert_eq!(series.rows.len(), 2);
+    assert_eq!(series.value(Item::Free, 1), Some(900.0));
+    assert_eq!(series.value(Item::ScanKswapd, 1), Some(7.0));
+}
+
+#[test]
+fn a_time_zone_behind_the_time_is_no_column() {
+    let text = "12:57:19  IST  pgscank/s pgscand/s\n12:57:20  IST  5.00 6.00\n";
+    let series = parse(text).expect("a table");
+    assert_eq!(series.value(Item::ScanDirect, 0), Some(6.0));
+}
