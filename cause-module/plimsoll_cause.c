@@ -6,8 +6,7 @@
  *	vmalloc		the same by vmalloc
  *	slab		the same in a slab cache of its own, leaky_session
  *	atomic		asks for pages that it may not wait for until there are none, and gives them back
- *	pieces		takes single pages until there are none, gives back every second one, and takes
- *			what is left in larger blocks
+ *	pieces		takes all, and leaves half of it: single pages, and blocks of four for 8 MiB
  *	blocks		asks for blocks of an order that the kernel should get by killing, and keeps them
  *	costly		asks until refused for blocks of an order for which the kernel does not kill
  *	dma		takes pages of the lowest zone until the kernel kills or refuses
@@ -33,6 +32,7 @@ module_param(order, uint, 0444);
 MODULE_PARM_DESC(order, "order of the blocks");
 
 static LIST_HEAD(kept);
+static LIST_HEAD(spare);
 static struct kmem_cache *cache;
 
 /* Takes up to so many blocks; says how many it got. */
@@ -72,6 +72,19 @@ static void pc_take_blocks(void)
 		pc_take(__GFP_MEMALLOC | __GFP_NOWARN, block, ~0UL);
 }
 
+/* Leaves single pages, and blocks of four for the stacks and structures of new tasks. */
+static void pc_fragment(gfp_t quiet)
+{
+	pc_take(quiet, 2, 1024);
+	list_splice_init(&kept, &spare);
+	pc_take(quiet, 0, ~0UL);
+	pc_give(0, 2);
+	pc_take_blocks();
+	INIT_LIST_HEAD(&kept);
+	list_splice_init(&spare, &kept);
+	pc_give(2, 2);
+}
+
 static unsigned long pc_pages(void)
 {
 	return (unsigned long)mib << (20 - PAGE_SHIFT);
@@ -102,9 +115,7 @@ static int __init pc_init(void)
 		pc_take(GFP_ATOMIC, order, ~0UL);
 		pc_give(order, 1);
 	} else if (!strcmp(kind, "pieces")) {
-		pc_take(quiet, 0, ~0UL);
-		pc_give(0, 2);
-		pc_take_blocks();
+		pc_fragment(quiet);
 	} else if (!strcmp(kind, "blocks"))
 		pc_take(GFP_KERNEL, order, pc_pages() >> order);
 	else if (!strcmp(kind, "costly"))

@@ -18,7 +18,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     cargo.args(arguments);
     if !arguments
         .iter()
-        .any(|it| it == "--plimsoll" || it == "--make")
+        .any(|it| matches!(&it[..], "--plimsoll" | "--make" | "--help"))
     {
         cargo.arg("--plimsoll").arg(binary::release()?);
     }

@@ -122,11 +122,13 @@ impl Holders {
 
 fn total(report: &Report) -> Option<Bytes> {
     let managed = |zone: &Zone| zone.items.get("managed").map(Kib);
+    // The free blocks are listed behind the last zone: without them zones may be missing.
+    let is_whole = report.zones.iter().any(|zone| !zone.blocks.is_empty());
     let sizes: Option<Vec<Kib>> = report.zones.iter().map(managed).collect();
     let ram = report.ram.zip(report.reserved);
     let ram = ram.map(|(ram, reserved)| ram.saturating_sub(reserved).bytes(report.page));
     let zones = sizes
-        .filter(|sizes| !sizes.is_empty())
+        .filter(|sizes| is_whole && !sizes.is_empty())
         .map(|sizes| sizes.into_iter().sum::<Kib>());
     ram.or_else(|| zones.map(Kib::bytes))
 }

@@ -205,6 +205,53 @@ pub(super) fn stacks(looked: &Looked<'_>) -> Answer {
     }))
 }
 
+/// vmalloc holds much: a driver, or what loads modules and programs into the kernel.
+pub(super) fn vmalloc(looked: &Looked<'_>) -> Answer {
+    let used = looked.amount("VmallocUsed")?;
+    // Before 4.4 it is address space.
+    if looked.snapshot().span().is_before(4, 4) {
+        return Err(Missing("VmallocUsed as pages (4.4)"));
+    }
+    // Stacks of tasks are among it, and have a line of their own.
+    let used = used.saturating_sub(looked.amount("KernelStack")?);
+    Ok(is_much(looked, used, 15, WORTH).then(|| {
+        Said::new(
+            Severity::Warning,
+            format!(
+                "vmalloc holds {}: memory of the kernel's in pages that need not lie together.",
+                of_total(used, looked.total().ok())
+            ),
+            "VmallocUsed less KernelStack: drivers, network filters and BPF programs take it; it \
+             stays until it is freed",
+            "sudo sort -k2 -nr /proc/vmallocinfo | head -20",
+        )
+        .not("drop_caches, swap, killing processes: the kernel has it")
+    }))
+}
+
+/// Swap is free, memory is short, and vm.swappiness = 0 keeps anonymous memory where it is.
+pub(super) fn swap_not_used(looked: &Looked<'_>) -> Answer {
+    let (total, free) = (looked.amount("SwapTotal")?, looked.amount("SwapFree")?);
+    let (all, available) = (looked.total()?, looked.amount("MemAvailable")?);
+    let swappiness = looked.setting("vm.swappiness")?;
+    let is_free = total > Kib::ZERO && share(free, total).is_some_and(|share| share >= 50);
+    let short = share(available, all).is_some_and(|share| share < 10);
+    Ok((swappiness == 0 && is_free && short).then(|| {
+        Said::new(
+            Severity::Warning,
+            format!(
+                "{} of swap are free and only {} is available: vm.swappiness = 0 keeps anonymous \
+                 memory in RAM.",
+                free.bytes(),
+                of_total(available, Some(all))
+            ),
+            "with swappiness 0 reclaim takes page cache alone as long as any can be had",
+            "plimsoll explain vm.swappiness=10",
+        )
+        .not("more swap: what is there is not used")
+    }))
+}
+
 /// Memory that may not be reclaimed because somebody locked it.
 pub(super) fn locked(looked: &Looked<'_>) -> Answer {
     let (locked, total) = (looked.amount("Unevictable")?, looked.total()?);

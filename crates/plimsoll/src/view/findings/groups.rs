@@ -50,14 +50,20 @@ pub(super) fn at_the_limit(looked: &Looked<'_>) -> Answer {
         let (used, limit) = (group.current?, group.max?.bytes()?);
         let near = used.0 >= limit.0 - limit.0 / 50 && limit > Bytes::ZERO;
         let hits = group.event("max").or(group.failures)?;
-        (near && hits > 0).then(|| (name.to_owned(), used, limit, hits, cache(group)))
+        let refused = group.event("oom").is_none_or(|refused| refused > 0);
+        (near && hits > 0).then(|| (name.to_owned(), used, limit, hits, (cache(group), refused)))
     };
     let all = looked.groups()?.filter_map(full);
     let most = all.max_by_key(|&(_, _, _, hits, _)| hits);
-    Ok(most.map(|(name, used, limit, hits, cache)| {
+    Ok(most.map(|(name, used, limit, hits, (cache, refused))| {
+        // A group that reads or writes files is at its limit as long as there is one.
+        let severity = match cache {
+            Some(cache) if cache.0 >= used.0 / 2 && !refused => Severity::Note,
+            _ => Severity::Warning,
+        };
         let cache = cache.map(|cache| format!(" {cache} of it is page cache, which can go."));
         Said::new(
-            Severity::Warning,
+            severity,
             format!(
                 "{} is at its limit: {used} of {limit}; it was hit {hits} times.{}",
                 shown(&name),

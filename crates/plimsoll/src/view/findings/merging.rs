@@ -54,6 +54,9 @@ pub(super) fn idle(looked: &Looked<'_>) -> Answer {
         return Ok(None);
     }
     let unshared = ksm.numbers.pages_unshared.ok_or(NEEDS)?;
+    // Pages that change too fast, and those that smart_scan leaves out, are looked at as well.
+    let volatile = ksm.numbers.pages_volatile.ok_or(NEEDS)?;
+    let unshared = unshared.saturating_add(volatile);
     let scans = ksm
         .numbers
         .full_scans

@@ -65,6 +65,30 @@ pub(super) fn pressure(looked: &Looked<'_>) -> Answer {
     ))
 }
 
+/// Tasks wait for disks, by the averages of the last 10 s and of the last 5 min.
+pub(super) fn io_pressure(looked: &Looked<'_>) -> Answer {
+    const NEEDS: Missing = Missing("/proc/pressure/io");
+    let io = looked.snapshot().pressure.io.ok_or(NEEDS)?;
+    let (some, full) = (io.some.ok_or(NEEDS)?, io.full.ok_or(NEEDS)?);
+    let percent = |hundredths: u32| f64::from(hundredths) / 100.0;
+    Ok((some.avg10 >= 2000 || some.avg300 >= 1000).then(|| {
+        Said::new(
+            Severity::Note,
+            format!(
+                "Tasks wait for disks: {:.1} % of the last 10 s some did, {:.1} % all did; {:.1} % \
+                 over 5 min.",
+                percent(some.avg10),
+                percent(full.avg10),
+                percent(some.avg300)
+            ),
+            "/proc/pressure/io counts waits for reads, and for writes that a task has to wait for: \
+             fsync, the journal, the dirty limits",
+            "iostat -x 5; plimsoll inspect --section writeback",
+        )
+        .not("more memory, as long as it is not known what they wait for")
+    }))
+}
+
 /// Swapping in and out at the same time: what goes out is needed again.
 pub(super) fn swapping_both_ways(looked: &Looked<'_>) -> Answer {
     let read = looked.rate("pswpin")?;

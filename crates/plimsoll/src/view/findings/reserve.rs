@@ -45,7 +45,7 @@ pub(super) fn free_is_cma(looked: &Looked<'_>) -> Answer {
         Ok(standings) => standings.into_iter().map(FreeOf::of_zone).collect(),
         Err(missing) => of_report(looked).ok_or(missing)?,
     };
-    let short = |zone: &&FreeOf| zone.free.0 > 0 && zone.cma.0 >= zone.free.0 / 2 && zone.is_short;
+    let short = |zone: &&FreeOf| zone.cma.0 > zone.free.0 / 2 && zone.is_short;
     Ok(zones.iter().find(short).map(|zone| {
         Said::new(
             Severity::Warning,
@@ -114,6 +114,12 @@ pub(super) fn raised(looked: &Looked<'_>) -> Answer {
     let chosen = snapshot.default_min_free().ok_or(CHOICE)?.0;
     let held = snapshot.totalreserve().ok_or(CHOICE)?;
     let managed: Pages = looked.zones()?.zones.iter().map(|zone| zone.managed).sum();
+    // MemTotal is their sum: a zoneinfo that is cut short has less.
+    if let Ok(total) = looked.total()
+        && looked.bytes(managed.0).0 < total.bytes().0 / 100 * 98
+    {
+        return Err(Missing("all zones of /proc/zoneinfo"));
+    }
     let twentieth = held.0 >= managed.0 / 20;
     if set < chosen.saturating_mul(RAISED) || !twentieth {
         return Ok(None);
@@ -163,6 +169,63 @@ pub(super) fn boosted(looked: &Looked<'_>) -> Answer {
         )
         .not("vm.min_free_kbytes: the boost is on top of it")
     }))
+}
+
+/// One node has next to nothing that is free or page cache while another has much free.
+pub(super) fn node_imbalance(looked: &Looked<'_>) -> Answer {
+    let nodes = node_stands(looked)?;
+    let share = |part: u64, node: &NodeStand| part * 100 / node.managed.max(1);
+    let short = nodes
+        .iter()
+        .find(|node| share(node.free + node.file, node) < 10);
+    let rich = nodes.iter().find(|node| share(node.free, node) >= 30);
+    Ok(short.zip(rich).map(|(short, rich)| {
+        Said::new(
+            Severity::Warning,
+            format!(
+                "Node {} has {} free or page cache, of {}; node {} has {} free.",
+                short.node,
+                looked.bytes(short.free + short.file),
+                looked.bytes(short.managed),
+                rich.node,
+                looked.bytes(rich.free)
+            ),
+            "what is bound to a node (numactl --membind, a cpuset) reclaims, swaps and is killed \
+             there, whatever other nodes have",
+            "numastat -m; numastat -p PID",
+        )
+        .not("more memory as such: the other node's is not used")
+    }))
+}
+
+/// Pages of a node.
+struct NodeStand {
+    node: u32,
+    managed: u64,
+    free: u64,
+    file: u64,
+}
+
+fn node_stands(looked: &Looked<'_>) -> Result<Vec<NodeStand>, Missing> {
+    let info = looked.zones()?;
+    let item = |node: u32, item| {
+        let stats = info.nodes.iter().find(|stats| stats.node == node);
+        stats
+            .and_then(|stats| stats.items.get(item))
+            .ok_or(Missing("a node's page cache in /proc/zoneinfo"))
+    };
+    let zones: Vec<_> = info.populated().collect();
+    let nodes = zones.chunk_by(|a, b| a.node == b.node);
+    let stand = |zones: &[&mm::zoneinfo::Zone]| {
+        let node = zones[0].node;
+        Ok(NodeStand {
+            node,
+            managed: zones.iter().map(|zone| zone.managed.0).sum(),
+            free: zones.iter().map(|zone| zone.free.0).sum(),
+            file: item(node, "nr_active_file")?.saturating_add(item(node, "nr_inactive_file")?),
+        })
+    };
+    nodes.map(stand).collect()
 }
 
 /// Nodes reclaim their own memory while others have memory free.

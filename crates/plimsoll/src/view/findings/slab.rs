@@ -12,8 +12,10 @@ use crate::view::tools::{Slab, slab_caches};
 /// From here on slab is worth a word where nobody knows of how much memory: a GiB.
 const WORTH: Kib = Kib(1 << 20);
 
-/// A cache is the story where it has more than half of all slab, and at least this much.
+/// A cache is the story where it has more than half of all slab, and at least this much or this
+/// percentage of memory.
 const LARGE: Bytes = Bytes(256 << 20);
+const MUCH: u64 = 15;
 
 /// An amount, with its share where MemTotal is told; `None` where it is less than that share, or
 /// less than [`WORTH`] where it is not told.
@@ -61,7 +63,10 @@ pub(super) fn one_cache(looked: &Looked<'_>) -> Answer {
         return Ok(None);
     };
     let most = Share::of(cache.bytes.0, all.0).is_some_and(|share| share.percent() > 50);
-    if !most || cache.bytes < LARGE {
+    let total = looked.total().ok();
+    let share = total.and_then(|total| Share::of(cache.bytes.0, total.bytes().0));
+    let much = cache.bytes >= LARGE || share.is_some_and(|share| share.percent() >= MUCH);
+    if !most || !much {
         return Ok(None);
     }
     let used = cache.used.and_then(|used| Share::of(used, 100));

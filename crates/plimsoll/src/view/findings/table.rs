@@ -89,16 +89,22 @@ pub(crate) const ROWS: &[Row] = &[
         Some(movement::killed)
     ),
     row!(
-        "memory-pressure",
+        "group-throttled",
         Critical,
-        "/proc/pressure/memory, or a series",
-        Some(movement::pressure)
+        "files of control groups",
+        Some(groups::at_high)
     ),
     row!(
         "thrashing-anonymous-pages",
         Critical,
         "/proc/vmstat twice, or a series",
         Some(movement::swapping_both_ways)
+    ),
+    row!(
+        "memory-pressure",
+        Critical,
+        "/proc/pressure/memory, or a series",
+        Some(movement::pressure)
     ),
     row!(
         "kswapd-endless",
@@ -125,12 +131,6 @@ pub(crate) const ROWS: &[Row] = &[
         Some(movement::writers_wait)
     ),
     row!(
-        "group-throttled",
-        Critical,
-        "files of control groups",
-        Some(groups::at_high)
-    ),
-    row!(
         "group-kills-counted",
         Warning,
         "files of control groups",
@@ -144,16 +144,22 @@ pub(crate) const ROWS: &[Row] = &[
     ),
     // How full the machine is, and of what.
     row!(
+        "swap-full",
+        Critical,
+        "SwapTotal and SwapFree",
+        Some(capacity::swap_full)
+    ),
+    row!(
         "available-low",
         Critical,
         "MemTotal and MemAvailable",
         Some(capacity::available)
     ),
     row!(
-        "swap-full",
-        Critical,
-        "SwapTotal and SwapFree",
-        Some(capacity::swap_full)
+        "swap-not-used",
+        Warning,
+        "vm.swappiness, SwapFree and MemAvailable",
+        Some(capacity::swap_not_used)
     ),
     row!(
         "commit-limit",
@@ -228,10 +234,28 @@ pub(crate) const ROWS: &[Row] = &[
         Some(capacity::stacks)
     ),
     row!(
+        "vmalloc-large",
+        Warning,
+        "VmallocUsed, KernelStack and the release",
+        Some(capacity::vmalloc)
+    ),
+    row!(
+        "node-imbalance",
+        Warning,
+        "/proc/zoneinfo",
+        Some(reserve::node_imbalance)
+    ),
+    row!(
         "zone-reclaim",
         Warning,
         "/proc/zoneinfo and vm.zone_reclaim_mode",
         Some(reserve::zone_reclaim)
+    ),
+    row!(
+        "io-pressure",
+        Note,
+        "/proc/pressure/io",
+        Some(movement::io_pressure)
     ),
     row!(
         "slab-reclaimable-large",

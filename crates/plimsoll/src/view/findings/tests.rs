@@ -122,6 +122,59 @@ fn full_swap_is_found_and_absent_swap_is_not() {
 }
 
 #[test]
+fn free_swap_that_swappiness_keeps_from_use_is_found() {
+    let text = "MemTotal: 1000 kB\nMemAvailable: 60 kB\nSwapTotal: 1000 kB\nSwapFree: 900 kB\n";
+    let with = |value| {
+        let swappiness = ("proc/sys/vm/swappiness", value);
+        names(&[("proc/meminfo", text), swappiness])
+    };
+    assert_eq!(with("0\n"), ["swap-not-used"]);
+    assert_eq!(with("1\n"), [""; 0]);
+}
+
+#[test]
+fn a_node_that_is_short_beside_a_free_one_is_found() {
+    let zone = |node: u32, free: u64, file: u64| {
+        format!(
+            "Node {node}, zone   Normal\n  per-node stats\n      nr_inactive_file {file}\n      \
+             nr_active_file 0\n  pages free     {free}\n        min      10\n        low      12\n        \
+             high     14\n        spanned  1000\n        present  1000\n        managed  1000\n        \
+             protection: (0, 0)\n"
+        )
+    };
+    let with = |file| {
+        let text = zone(0, 600, 10) + &zone(1, 50, file);
+        names(&[("proc/zoneinfo", &text)])
+    };
+    assert_eq!(with(40), ["node-imbalance"]);
+    assert_eq!(with(60), [""; 0]);
+}
+
+#[test]
+fn waits_for_disks_are_a_note() {
+    let psi = |some| {
+        let text = format!(
+            "some avg10={some} avg60=0.00 avg300=0.00 total=0\n\
+             full avg10=1.00 avg60=0.00 avg300=0.00 total=0\n"
+        );
+        names(&[("proc/pressure/io", &text)])
+    };
+    assert_eq!(psi("20.00"), ["io-pressure"]);
+    assert_eq!(psi("19.99"), [""; 0]);
+}
+
+#[test]
+fn vmalloc_counts_as_pages_from_4_4_on() {
+    let meminfo = (
+        "proc/meminfo",
+        "MemTotal: 1000 kB\nVmallocUsed: 160 kB\nKernelStack: 10 kB\n",
+    );
+    let on = |release| names(&[meminfo, ("proc/sys/kernel/osrelease", release)]);
+    assert_eq!(on("4.4.0\n"), ["vmalloc-large"]);
+    assert_eq!(on("4.3.0\n"), [""; 0]);
+}
+
+#[test]
 fn what_holds_memory_is_found() {
     let pool = "MemTotal: 100000 kB\nHugePages_Total: 10\nHugePages_Free: 8\nHugePages_Rsvd: 5\n\
                 Hugepagesize: 2048 kB\n";

@@ -65,6 +65,7 @@ pub(super) fn in_no_line(looked: &Looked<'_>) -> Answer {
 fn rest(looked: &Looked<'_>) -> Fact<(Kib, Kib)> {
     let total = looked.total()?;
     if looked.meminfo().is_ok() {
+        is_whole(looked)?;
         let memory = Memory::of(looked.snapshot()).ok_or(Missing("MemFree"))?;
         let other = memory
             .untold()
@@ -73,6 +74,14 @@ fn rest(looked: &Looked<'_>) -> Fact<(Kib, Kib)> {
     }
     let other = looked.holders()?.other.ok_or(Missing("a whole Mem-Info"))?;
     Ok((Kib(other.0 / 1024), total))
+}
+
+/// Whether meminfo has its last lines: vmalloc and the pools of huge pages are among them.
+fn is_whole(looked: &Looked<'_>) -> Fact<()> {
+    const LAST: Missing = Missing("the last lines of /proc/meminfo");
+    let last = ["Hugepagesize", "DirectMap4k", "CmaTotal"];
+    let any = last.iter().any(|item| looked.amount(item).is_ok());
+    any.then_some(()).ok_or(LAST)
 }
 
 /// What may have it, the likeliest first, and where to look for that.
