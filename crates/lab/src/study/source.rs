@@ -57,6 +57,9 @@ impl Source<'_> {
         let what = format!("{} is {stream}", node.place());
         match (recorded.stream(stream), recorded.streams.len()) {
             (Some(_), _) => Ok(()),
+            (None, 0) if !recorded.files.is_empty() => {
+                Err(node.error(what, "no stream of the recording is whole: record again"))
+            }
             (None, 0) => {
                 Err(node.error(what, "name the file with the stream: recording = \"FILE\""))
             }
