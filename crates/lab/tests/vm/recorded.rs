@@ -88,7 +88,9 @@ fn recording() -> Vec<u8> {
         length,
     };
     let mut writer = Writer::new(TEXT, &pack);
-    [32 << 20, 4 << 20, 0].map(|size| writer.file(Bytes(size)));
+    for size in [32 << 20, 4 << 20, 0] {
+        writer.file(Bytes(size));
+    }
     let page = |n: u64, pages: u64| n * 7919 % pages * 4096;
     for n in 0..3000 {
         writer.run(0, &of(Kind::Read, 0, page(n, 8192), 4096));

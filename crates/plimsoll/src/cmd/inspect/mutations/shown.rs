@@ -84,13 +84,14 @@ fn compared(capture: &Capture, canvas: Canvas) -> Result<(), String> {
 }
 
 /// The percentages that the program computes: whole numbers right before the sign, in brackets or
-/// behind a bar.
+/// behind a bar. Where a word goes on behind the sign, damaged evidence is quoted.
 fn shares(line: &str) -> impl Iterator<Item = u64> + '_ {
     line.match_indices('%').filter_map(|(at, _)| {
         let before = line[..at].rsplit(|c: char| !c.is_ascii_digit()).next()?;
         let start = at - before.len();
         let computed = line[..start].ends_with(['(', ' ']) || start == 0;
-        before.parse().ok().filter(|_| computed)
+        let goes_on = line[at + 1..].starts_with(char::is_alphanumeric);
+        before.parse().ok().filter(|_| computed && !goes_on)
     })
 }
 
