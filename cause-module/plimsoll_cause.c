@@ -50,7 +50,7 @@ static unsigned long pc_take(gfp_t gfp, unsigned int block, unsigned long count)
 	return taken;
 }
 
-/* Gives back every so many of what was taken. */
+/* Gives back one in N of what was taken. */
 static void pc_give(unsigned int block, unsigned int every)
 {
 	struct page *page, *next;

@@ -158,10 +158,12 @@ impl<'a> Reader<'a> {
     fn units(&mut self, within: impl Fn() -> bool) -> Vec<Unit> {
         let mut units = Vec::new();
         let mounts = units::hugetlb_mounts(self.root);
+        let mut room = units::OF_ALL;
         for (index, process) in (0..).zip(self.processes) {
             // Its mappings may be read where its memory may not.
             let readable = Memory::open(self.root, process.pid, self.page);
-            let units_of = || units::of(self.root, process.pid, index, self.page, &mounts);
+            let mut units_of =
+                || units::of(self.root, process.pid, index, self.page, &mounts, &mut room);
             match readable.and_then(|_| units_of()) {
                 Ok(of_process) => {
                     units.extend(of_process);

@@ -199,6 +199,25 @@ fn a_process_that_ends_and_one_that_may_not_be_read_are_named() {
 }
 
 #[test]
+fn address_space_that_somebody_maps_without_end_takes_no_memory_here() {
+    let (_directory, root) = root(&[]);
+    let stays = process(&root, 7, &[(OWN | 1, 5), (OWN | 2, 5)]);
+    let huge = process(&root, 8, &[(OWN | 3, 5)]);
+    let end = START + (120 << 40);
+    let maps = format!("{START:x}-{end:x} rw-p 00000000 00:00 0\n");
+    put(&root, "proc/8/maps", &maps);
+    let reading = read_all(&root, &[stays, huge], &LIMITS);
+    assert_eq!(freed(&reading), 1.0);
+    assert_eq!(
+        reading.refused,
+        [(
+            1,
+            "its 120 TiB of address space is more than is looked at".to_owned()
+        )]
+    );
+}
+
+#[test]
 fn memory_that_shrinks_while_it_is_read_is_left_out() {
     let (_directory, root) = root(&[]);
     let one = process(&root, 7, &[(OWN | 1, 5), (OWN | 2, 5), (OWN | 3, 5)]);

@@ -4,12 +4,17 @@ use std::io;
 
 use mm::maps::{self, Mapping};
 use mm::prng::Prng;
-use mm::units::PageSize;
+use mm::units::{Bytes, PageSize};
 
 use crate::Root;
 
 /// Pages of address space in a piece: 16 MiB, some milliseconds to read.
 const PIECE: u64 = 4096;
+
+/// Pieces of one process, 1 TiB of address space, and of all: each is some bytes here, however
+/// little memory is behind it.
+const OF_ONE: u64 = 1 << 16;
+pub(super) const OF_ALL: u64 = 1 << 20;
 
 /// A stretch of address space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,16 +36,17 @@ pub(super) fn hugetlb_mounts(root: &Root) -> Vec<String> {
     maps::hugetlb_mounts(&root.read("proc/self/mounts").unwrap_or_default())
 }
 
-/// The units of a process.
+/// The units of a process; `room` is how many pieces there may still be.
 ///
 /// # Errors
-/// Where its mappings may not be read, or it is gone.
+/// Where its mappings may not be read, or are more than is looked at, or it is gone.
 pub(super) fn of(
     root: &Root,
     pid: u32,
     index: u32,
     page: PageSize,
     mounts: &[String],
+    room: &mut u64,
 ) -> io::Result<Vec<Unit>> {
     let path = format!("proc/{pid}/maps");
     let mappings = maps::parse(&path, &root.read(&path)?);
@@ -48,20 +54,29 @@ pub(super) fn of(
     let wanted = mappings
         .iter()
         .filter(|m| m.accessible && m.may_merge(mounts));
+    let pages: u64 = wanted.clone().map(|mapping| pages_of(mapping, page)).sum();
+    let most = OF_ONE.min(*room);
+    if pages / PIECE >= most {
+        let size = Bytes(pages.saturating_mul(page.bytes()));
+        return Err(io::Error::other(format!(
+            "its {size} of address space is more than is looked at"
+        )));
+    }
+    *room -= pages / PIECE;
     let mut units: Vec<Unit> = Vec::new();
-    let mut room = 0;
+    let mut left = 0;
     for stretch in wanted.flat_map(|mapping| pieces(mapping, page)) {
-        match units.last_mut().filter(|_| stretch.pages <= room) {
+        match units.last_mut().filter(|_| stretch.pages <= left) {
             Some(unit) => unit.stretches.push(stretch),
             None => {
-                room = PIECE;
+                left = PIECE;
                 units.push(Unit {
                     process: index,
                     stretches: vec![stretch],
                 });
             }
         }
-        room -= stretch.pages;
+        left -= stretch.pages;
     }
     Ok(units)
 }
@@ -71,8 +86,12 @@ pub(super) fn shuffle(units: &mut [Unit]) {
     Prng::new(1).shuffle(units);
 }
 
+fn pages_of(mapping: &Mapping, page: PageSize) -> u64 {
+    (mapping.end - mapping.start) / page.bytes()
+}
+
 fn pieces(mapping: &Mapping, page: PageSize) -> impl Iterator<Item = Stretch> {
-    let pages = (mapping.end - mapping.start) / page.bytes();
+    let pages = pages_of(mapping, page);
     let start = mapping.start;
     (0..pages.div_ceil(PIECE)).map(move |piece| Stretch {
         start: start + piece * PIECE * page.bytes(),

@@ -265,7 +265,7 @@ impl Looked<'_> {
             way_out: match self.reader {
                 Reader::User => "run as root to see",
                 Reader::Root => {
-                    "root is refused too: it lacks CAP_SYS_PTRACE here, as in a container, or a \
+                    "root is refused where it lacks CAP_SYS_PTRACE, as in a container, or where a \
                      security module forbids it"
                 }
             },
