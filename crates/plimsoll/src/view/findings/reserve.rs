@@ -174,10 +174,10 @@ pub(super) fn boosted(looked: &Looked<'_>) -> Answer {
 /// One node has next to nothing that is free or page cache while another has much free.
 pub(super) fn node_imbalance(looked: &Looked<'_>) -> Answer {
     let nodes = node_stands(looked)?;
-    let share = |part: u64, node: &NodeStand| part * 100 / node.managed.max(1);
+    let share = |part: u64, node: &NodeStand| part.saturating_mul(100) / node.managed.max(1);
     let short = nodes
         .iter()
-        .find(|node| share(node.free + node.file, node) < 10);
+        .find(|node| share(node.reclaimable(), node) < 10);
     let rich = nodes.iter().find(|node| share(node.free, node) >= 30);
     Ok(short.zip(rich).map(|(short, rich)| {
         Said::new(
@@ -185,7 +185,7 @@ pub(super) fn node_imbalance(looked: &Looked<'_>) -> Answer {
             format!(
                 "Node {} has {} free or page cache, of {}; node {} has {} free.",
                 short.node,
-                looked.bytes(short.free + short.file),
+                looked.bytes(short.reclaimable()),
                 looked.bytes(short.managed),
                 rich.node,
                 looked.bytes(rich.free)
@@ -206,6 +206,13 @@ struct NodeStand {
     file: u64,
 }
 
+impl NodeStand {
+    /// What is free, or page cache that can be dropped.
+    fn reclaimable(&self) -> u64 {
+        self.free.saturating_add(self.file)
+    }
+}
+
 fn node_stands(looked: &Looked<'_>) -> Result<Vec<NodeStand>, Missing> {
     let info = looked.zones()?;
     let item = |node: u32, item| {
@@ -214,14 +221,15 @@ fn node_stands(looked: &Looked<'_>) -> Result<Vec<NodeStand>, Missing> {
             .and_then(|stats| stats.items.get(item))
             .ok_or(Missing("a node's page cache in /proc/zoneinfo"))
     };
+    let sum = |pages: &mut dyn Iterator<Item = Pages>| pages.sum::<Pages>().0;
     let zones: Vec<_> = info.populated().collect();
     let nodes = zones.chunk_by(|a, b| a.node == b.node);
     let stand = |zones: &[&mm::zoneinfo::Zone]| {
         let node = zones[0].node;
         Ok(NodeStand {
             node,
-            managed: zones.iter().map(|zone| zone.managed.0).sum(),
-            free: zones.iter().map(|zone| zone.free.0).sum(),
+            managed: sum(&mut zones.iter().map(|zone| zone.managed)),
+            free: sum(&mut zones.iter().map(|zone| zone.free)),
             file: item(node, "nr_active_file")?.saturating_add(item(node, "nr_inactive_file")?),
         })
     };
