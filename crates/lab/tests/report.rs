@@ -156,7 +156,7 @@ fn without_a_proof_it_says_so_and_has_no_empty_columns() {
     pair.proofs.clear();
     let html = html(&study, vec![pair]);
     assert!(html.contains("Nothing was proved yet."));
-    assert!(html.contains("plimsoll prove small-study.toml\n"));
+    assert!(html.contains("plimsoll prove small-study.toml</pre>"));
     assert!(html.contains("no kernel was run"));
     assert!(!html.contains(">Measured<") && !html.contains(">Calibration error"));
 }
