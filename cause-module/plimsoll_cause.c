@@ -35,7 +35,7 @@ static LIST_HEAD(kept);
 static LIST_HEAD(spare);
 static struct kmem_cache *cache;
 
-/* Takes up to so many blocks; says how many it got. */
+/* Takes up to count blocks; returns how many it got. */
 static unsigned long pc_take(gfp_t gfp, unsigned int block, unsigned long count)
 {
 	unsigned long taken;
