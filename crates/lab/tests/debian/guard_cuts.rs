@@ -43,7 +43,7 @@ service() {
     while [ -e /run/press ]; do
         for file in 1 2 3; do cat /disk/$file > /dev/null; done
         dd if=/dev/zero of=/dev/null bs=40M count=1 2> /dev/null
-        sleep 0.5
+        sleep 0.1
     done
 }
 press() { : > /run/press; (backup) & backup=$!; (service) & service=$!; }
