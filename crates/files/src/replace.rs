@@ -134,11 +134,9 @@ impl Folder {
     fn draft(&self, name: &OsStr, mode: Mode) -> io::Result<(OsString, File)> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW;
         for _ in 0..TRIES {
-            let mut number = [0; 4];
-            getrandom(&mut number, GetRandomFlags::empty())?;
             let mut draft = OsString::from(".");
             draft.push(name);
-            draft.push(format!(".{:08x}", u32::from_ne_bytes(number)));
+            draft.push(format!(".{:08x}", number()?));
             match openat(self.fd(), &draft, flags | OFlags::CLOEXEC, mode) {
                 Ok(file) => return Ok((draft, file.into())),
                 Err(Errno::EXIST) => {}
@@ -147,6 +145,18 @@ impl Folder {
         }
         Err(io::ErrorKind::AlreadyExists.into())
     }
+}
+
+/// A number that differs each time, and need not be a secret: a name that is taken is passed over.
+/// Early after a boot the kernel makes whoever wants secrets wait for a second and more.
+fn number() -> io::Result<u32> {
+    let mut bytes = [0; 4];
+    match getrandom(&mut bytes, GetRandomFlags::INSECURE) {
+        // Before 5.6.
+        Err(Errno::INVAL) => getrandom(&mut bytes, GetRandomFlags::empty())?,
+        read => read?,
+    };
+    Ok(u32::from_ne_bytes(bytes))
 }
 
 /// The owner first: a change of it takes permissions away.
