@@ -25,24 +25,10 @@ mod trace;
 mod udev_rules;
 mod zoneinfo;
 
-// The command's own readers: a program has no library to take them from.
-#[path = "../../crates/plimsoll/src/lint/mod.rs"]
-mod lint;
-mod view {
-    //! What they take of its other shapes.
-    pub(crate) mod share {
-        //! Stands for the command's own: what it says is not looked at.
-        pub(crate) fn percent(part: u64, whole: u64) -> String {
-            format!("{part} of {whole}")
-        }
-    }
-}
-
 use std::sync::OnceLock;
 
+use look::lint::read::{self, Form};
 use libfuzzer_sys::fuzz_target;
-
-use lint::read::Form;
 
 /// What is fed.
 type Target = fn(&[u8]);
@@ -101,7 +87,7 @@ fn lint_file(bytes: &[u8]) {
     let form = FORMS[usize::from(choice) % FORMS.len()];
     // A loader's lines end at these, too.
     let lines = text.split(['\n', '\r', '\0']).count();
-    for setting in &lint::read::read(form, text, 0).settings {
+    for setting in &read::read(form, text, 0).settings {
         assert!(setting.line <= lines, "line {} of {lines}", setting.line);
     }
 }

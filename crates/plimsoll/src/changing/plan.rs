@@ -8,6 +8,8 @@ use conf::{Live, Tree, who};
 use host::Root;
 use host::changes::Changes;
 use host::facts::since_boot;
+use look::lint::Severity;
+use look::lint::planned::{Planned, findings};
 use mm::catalogue::{self, Named, Of, Risk, Scope, Unit};
 use mm::settings::Setting;
 use mm::snapshot::Snapshot;
@@ -15,8 +17,6 @@ use mm::units::{Bytes, Kib, PageSize};
 
 use super::asked::Asked;
 use super::native;
-use crate::lint::Severity;
-use crate::lint::planned::{Planned, findings};
 
 /// What would be done.
 #[derive(Debug)]

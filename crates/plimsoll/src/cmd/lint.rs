@@ -4,6 +4,7 @@ mod fixing;
 mod github;
 mod human;
 mod json;
+mod named;
 mod sarif;
 mod settings;
 mod targets;
@@ -11,10 +12,10 @@ mod targets;
 use std::io::Write as _;
 use std::path::PathBuf;
 
+use look::lint::{Choice, Report, Severity};
 use mm::text::one_line;
 
 use crate::exit::ExitCode;
-use crate::lint::{Choice, Report, Severity, page, table};
 use crate::term::{self, Canvas};
 
 use self::targets::Targets;
@@ -44,7 +45,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "RULE", value_delimiter = ',')]
     ignore: Vec<String>,
     /// The lowest severity for which the exit code is 1 [default: warning]
-    #[arg(long, value_name = "SEVERITY")]
+    #[arg(long, value_name = "SEVERITY", value_parser = named::severities())]
     fail_on: Option<Severity>,
     /// How to write what was found
     #[arg(long, value_name = "FORMAT", default_value = "human")]
@@ -86,7 +87,7 @@ const PASSES: usize = 8;
 /// Lints.
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     if let Some(name) = &args.explain {
-        return page::pages().show(name.as_deref());
+        return named::pages().show(name.as_deref());
     }
     let settings = settings::read(args.what.is_empty())?;
     let choice = choice(&args, settings.choice)?;
@@ -175,9 +176,5 @@ fn choice(args: &Args, of_file: Choice) -> anyhow::Result<Choice> {
 
 /// The rules of these names.
 fn rules(names: &[String]) -> anyhow::Result<Vec<&'static str>> {
-    let rule = |name: &String| {
-        let found = table::find(name).map(|rule| rule.name);
-        found.ok_or_else(|| page::pages().no_such(name))
-    };
-    names.iter().map(rule).collect()
+    names.iter().map(|name| named::rule(name)).collect()
 }

@@ -6,12 +6,12 @@ use std::io::{self, ErrorKind};
 use std::path::Path;
 
 use anyhow::{Context as _, bail};
-use clap::ValueEnum as _;
 use files::Folder;
+use look::lint::{Choice, Severity};
 use mm::suggest;
 use toml::{Spanned, Value};
 
-use crate::lint::{Choice, Severity, page, table};
+use super::named;
 
 /// The file, in the directory that lint is run in.
 const FILE: &str = "plimsoll.toml";
@@ -91,7 +91,7 @@ impl Settings {
         match key {
             "select" => self.choice.select = rules(value)?,
             "ignore" => self.choice.ignore = rules(value)?,
-            "fail-on" => self.fail_on = Some(severity(value)?),
+            "fail-on" => self.fail_on = Some(named::severity(value.as_str().unwrap_or_default())?),
             _ => match suggest::nearest(key, KEYS) {
                 Some(near) => bail!("there is no key {key}; did you mean {near}?"),
                 None => bail!("there is no key {key}; there is {}", KEYS.join(", ")),
@@ -103,17 +103,8 @@ impl Settings {
 
 fn rules(value: &Value) -> anyhow::Result<Vec<&'static str>> {
     let names = value.as_array().context("expected a list of rules")?;
-    let rule = |name: &Value| {
-        let name = name.as_str().context("expected a list of rules")?;
-        let found = table::find(name).map(|rule| rule.name);
-        found.ok_or_else(|| page::pages().no_such(name))
-    };
+    let rule = |name: &Value| named::rule(name.as_str().context("expected a list of rules")?);
     names.iter().map(rule).collect()
-}
-
-fn severity(value: &Value) -> anyhow::Result<Severity> {
-    let word = value.as_str().unwrap_or_default();
-    Severity::from_str(word, false).map_err(|_| anyhow::anyhow!("expected error, warning or note"))
 }
 
 /// The line of an offset, from 1.

@@ -18,7 +18,7 @@ use super::setting::{Setting, Writer};
 use super::text::Text;
 
 /// Places beside those of [`conf::places::WHERE`] that rules ask for.
-pub(crate) const PLACES: &[Place] = &[
+pub const PLACES: &[Place] = &[
     there("usr/sbin/ksmtuned"),
     there("usr/bin/redis-server"),
     there("usr/bin/valkey-server"),
@@ -48,7 +48,7 @@ const fn there(path: &'static str) -> Place {
 
 /// How much of a tree there is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Known {
+pub enum Known {
     /// The texts alone, as evidence keeps them.
     Texts,
     /// Links and programs too: what is not there is not on the machine.
@@ -56,12 +56,7 @@ pub(crate) enum Known {
 }
 
 /// The scope of a tree. Paths are shown behind `prefix`.
-pub(crate) fn scope<'a>(
-    tree: &Tree,
-    known: Known,
-    prefix: &str,
-    machine: &'a Machine,
-) -> Scope<'a> {
+pub fn scope<'a>(tree: &Tree, known: Known, prefix: &str, machine: &'a Machine) -> Scope<'a> {
     let mut texts = sysctl(tree, known);
     texts.extend(named(tree, "tmpfiles.d", ".conf", Form::Tmpfiles));
     texts.extend(named(tree, "udev/rules.d", ".rules", Form::Udev));
@@ -105,7 +100,7 @@ fn elsewhere(tree: &Tree, scope: &Scope<'_>) -> Vec<Elsewhere> {
 }
 
 /// Whether a tree is that of a machine: it has one of the places of sysctl.d or tmpfiles.d.
-pub(crate) fn is_machine(tree: &Tree) -> bool {
+pub fn is_machine(tree: &Tree) -> bool {
     let sysctl = files::DIRECTORIES.iter().copied();
     let mut places = sysctl.chain([files::SYSCTL_CONF, "etc/tmpfiles.d", "usr/lib/tmpfiles.d"]);
     places.any(|place| tree.find(place) != Found::Nothing)

@@ -30,7 +30,7 @@ const HUGE_PAGES: &[&str] = &["vm.nr_hugepages"];
 const VFS_PRESSURE: &[&str] = &["vm.vfs_cache_pressure"];
 
 /// The rules. Those of one subject follow one another.
-pub(crate) const RULES: &[Rule] = &[
+pub const RULES: &[Rule] = &[
     // Dirty limits and writeback.
     rule!("dirty-pair", Warning, Check::Whole(dirty::pair)),
     rule!("dirty-bytes-floor", Error, Check::Each(dirty::bytes_floor)),
@@ -388,11 +388,11 @@ pub(crate) const RULES: &[Rule] = &[
 ];
 
 /// The rule of a name.
-pub(crate) fn find(name: &str) -> Option<&'static Rule> {
+pub fn find(name: &str) -> Option<&'static Rule> {
     RULES.iter().find(|rule| rule.name == name)
 }
 
 /// The names of all rules.
-pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+pub fn names() -> impl Iterator<Item = &'static str> {
     RULES.iter().map(|rule| rule.name)
 }

@@ -8,9 +8,9 @@ use super::setting::Setting;
 use crate::fact::Missing;
 
 /// How much a finding matters. Later ones are worse.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Severity {
+pub enum Severity {
     /// Worth knowing; it does no harm.
     Note,
     /// It costs, or does not do what it says.
@@ -20,8 +20,11 @@ pub(crate) enum Severity {
 }
 
 impl Severity {
+    /// All, the least first.
+    pub const ALL: [Self; 3] = [Self::Note, Self::Warning, Self::Error];
+
     /// Its word.
-    pub(crate) fn word(self) -> &'static str {
+    pub fn word(self) -> &'static str {
         match self {
             Self::Note => "note",
             Self::Warning => "warning",
@@ -32,20 +35,20 @@ impl Severity {
 
 /// A row of the table.
 #[derive(Debug)]
-pub(crate) struct Rule {
+pub struct Rule {
     /// Its name, which is its id.
-    pub(crate) name: &'static str,
+    pub name: &'static str,
     /// How much it matters.
-    pub(crate) severity: Severity,
+    pub severity: Severity,
     /// The text of docs/rules/NAME.md.
-    pub(crate) page: &'static str,
+    pub page: &'static str,
     /// What it asks.
-    pub(crate) check: Check,
+    pub check: Check,
 }
 
 /// What a rule asks, and of what.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Check {
+pub enum Check {
     /// Of each setting of these tunables that nothing takes the place of.
     Standing(&'static [&'static str], fn(&Setting, &Scope<'_>) -> Answer),
     /// Of every setting that a text holds.
@@ -57,31 +60,31 @@ pub(crate) enum Check {
 }
 
 /// What a rule says of one setting: nothing, a finding, or which fact it lacks.
-pub(crate) type Answer = Result<Option<Said>, Missing>;
+pub type Answer = Result<Option<Said>, Missing>;
 
 /// What a rule finds.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Said {
+pub struct Said {
     /// What is the case here, with its numbers.
-    pub(crate) what: String,
+    pub what: String,
     /// A change that is certain to be right.
-    pub(crate) fix: Option<Fix>,
+    pub fix: Option<Fix>,
 }
 
 /// What a rule says of a place.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct At {
+pub struct At {
     /// Which text of the scope.
-    pub(crate) text: usize,
+    pub text: usize,
     /// The line, from 1; 0 for the text as a whole.
-    pub(crate) line: usize,
+    pub line: usize,
     /// What is found there, or what is missing to tell.
-    pub(crate) said: Result<Said, Missing>,
+    pub said: Result<Said, Missing>,
 }
 
 impl Said {
     /// With a change that is certain to be right.
-    pub(crate) fn fixed(self, fix: Fix) -> Self {
+    pub fn fixed(self, fix: Fix) -> Self {
         Self {
             fix: Some(fix),
             ..self
@@ -96,6 +99,6 @@ impl From<String> for Said {
 }
 
 /// A finding where a condition holds.
-pub(crate) fn when(holds: bool, what: impl FnOnce() -> String) -> Answer {
+pub fn when(holds: bool, what: impl FnOnce() -> String) -> Answer {
     Ok(holds.then(|| what().into()))
 }

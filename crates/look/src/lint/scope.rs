@@ -16,7 +16,7 @@ use crate::fact::Missing;
 
 /// What the texts of a scope are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Extent {
+pub enum Extent {
     /// All that is set at boot: what no text sets has its default.
     Machine,
     /// A part of it: what it does not set, another part may.
@@ -28,26 +28,26 @@ pub(crate) enum Extent {
 /// Settings that act together, in the order in which they are written, and what is known of the
 /// machine.
 #[derive(Debug)]
-pub(crate) struct Scope<'a> {
+pub struct Scope<'a> {
     /// The texts, in the order in which they are read.
-    pub(crate) texts: Vec<Text>,
+    pub texts: Vec<Text>,
     /// Every setting of theirs, in that order.
-    pub(crate) settings: Vec<Setting>,
+    pub settings: Vec<Setting>,
     /// Lines that are no setting and no comment.
-    pub(crate) strays: Vec<Line>,
+    pub strays: Vec<Line>,
     /// Lines from which on a text could not be read.
-    pub(crate) breaks_off: Vec<Line>,
+    pub breaks_off: Vec<Line>,
     /// How much of the machine's configuration the texts are.
-    pub(crate) extent: Extent,
+    pub extent: Extent,
     /// The machine.
-    pub(crate) machine: &'a Machine,
+    pub machine: &'a Machine,
     /// Paths that are there beside the texts: links, programs, folders; `None` where they are not
     /// known.
-    pub(crate) beside: Option<Vec<String>>,
+    pub beside: Option<Vec<String>>,
     /// The loader of sysctl.d at boot, where links and programs tell it.
-    pub(crate) loader: Option<Loader>,
+    pub loader: Option<Loader>,
     /// Settings with which another loader of sysctl.d ends otherwise.
-    pub(crate) elsewhere: Vec<Elsewhere>,
+    pub elsewhere: Vec<Elsewhere>,
     /// The setting of each name that stands in a text, of two writers that of the later, and who
     /// writes it.
     standing: BTreeMap<String, (Writer, usize)>,
@@ -61,23 +61,23 @@ pub(crate) struct Scope<'a> {
 
 /// How another loader of sysctl.d ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Elsewhere {
+pub struct Elsewhere {
     /// Which setting of the scope stands with the machine's own loader.
-    pub(crate) setting: usize,
+    pub setting: usize,
     /// The other loader.
-    pub(crate) loader: Loader,
+    pub loader: Loader,
     /// The value that stands with it, and its line; `None` where it sets none.
-    pub(crate) ends: Option<(String, String)>,
+    pub ends: Option<(String, String)>,
 }
 
 impl<'a> Scope<'a> {
     /// Reads texts, given in the order in which they are read at boot.
-    pub(crate) fn of(texts: Vec<Text>, extent: Extent, machine: &'a Machine) -> Self {
+    pub fn of(texts: Vec<Text>, extent: Extent, machine: &'a Machine) -> Self {
         Self::with(texts, Vec::new(), extent, machine)
     }
 
     /// Reads texts, and takes settings of others as they were told.
-    pub(crate) fn with(
+    pub fn with(
         texts: Vec<Text>,
         told: Vec<(Text, Vec<Setting>)>,
         extent: Extent,
@@ -116,7 +116,7 @@ impl<'a> Scope<'a> {
     }
 
     /// With the values that the machine's kernel has now and no text sets.
-    pub(crate) fn with_live_values(mut self) -> Self {
+    pub fn with_live_values(mut self) -> Self {
         let Some(snapshot) = self.machine.snapshot() else {
             return self;
         };
@@ -153,13 +153,13 @@ impl<'a> Scope<'a> {
     }
 
     /// The setting of a tunable that stands in the texts.
-    pub(crate) fn standing(&self, name: &str) -> Option<&Setting> {
+    pub fn standing(&self, name: &str) -> Option<&Setting> {
         let (_, at) = self.standing.get(name)?;
         self.settings.get(*at)
     }
 
     /// The same, or the value that the kernel has now where no text sets one.
-    pub(crate) fn set(&self, name: &str) -> Option<&Setting> {
+    pub fn set(&self, name: &str) -> Option<&Setting> {
         let is_live = |setting: &&Setting| setting.by == Writer::Live;
         let live = || {
             let mut live = self.settings.iter().rev().take_while(is_live);
@@ -169,12 +169,12 @@ impl<'a> Scope<'a> {
     }
 
     /// What may have been meant by a key: `None` where it is known, or cannot be.
-    pub(crate) fn meant(&self, name: &str) -> Option<Option<Meant>> {
+    pub fn meant(&self, name: &str) -> Option<Option<Meant>> {
         self.meant.get(name).copied()
     }
 
     /// Whether the text of a setting sets another name too.
-    pub(crate) fn sets_beside(&self, setting: &Setting, name: &str) -> bool {
+    pub fn sets_beside(&self, setting: &Setting, name: &str) -> bool {
         self.sets.contains(&(setting.text, name.to_owned()))
     }
 
@@ -183,7 +183,7 @@ impl<'a> Scope<'a> {
     ///
     /// # Errors
     /// It is not known.
-    pub(crate) fn value(&self, name: &'static str) -> Result<String, Missing> {
+    pub fn value(&self, name: &'static str) -> Result<String, Missing> {
         let set = self.standing(name).map(|setting| setting.value.clone());
         let now = || self.machine.snapshot()?.tunable(name).map(str::to_owned);
         let default = || match catalogue::find(name)?.default {
@@ -198,7 +198,7 @@ impl<'a> Scope<'a> {
     ///
     /// # Errors
     /// It is not known, or is none.
-    pub(crate) fn number(&self, name: &'static str) -> Result<u64, Missing> {
+    pub fn number(&self, name: &'static str) -> Result<u64, Missing> {
         let value = self.value(name)?;
         let tunable = catalogue::find(name).ok_or(Missing(name))?;
         let number = tunable.number(&value).and_then(|it| it.try_into().ok());
@@ -206,7 +206,7 @@ impl<'a> Scope<'a> {
     }
 
     /// The machine right after the settings of the texts are written, as they stand.
-    pub(crate) fn after(&self) -> Option<&Snapshot> {
+    pub fn after(&self) -> Option<&Snapshot> {
         let after = || {
             let standing = self.settings.iter();
             let standing = standing.filter(|it| it.stands && it.by != Writer::Live);
@@ -220,7 +220,7 @@ impl<'a> Scope<'a> {
     ///
     /// # Errors
     /// Which paths there are is not known.
-    pub(crate) fn has(
+    pub fn has(
         &self,
         paths: &[&'static str],
         needs: &'static str,
@@ -231,12 +231,12 @@ impl<'a> Scope<'a> {
     }
 
     /// The text that a setting stands in.
-    pub(crate) fn text_of(&self, setting: &Setting) -> &Text {
+    pub fn text_of(&self, setting: &Setting) -> &Text {
         &self.texts[setting.text]
     }
 
     /// `PATH:LINE` of a setting.
-    pub(crate) fn place(&self, setting: &Setting) -> String {
+    pub fn place(&self, setting: &Setting) -> String {
         let path = &self.text_of(setting).path;
         match setting.line {
             0 => path.clone(),
@@ -245,7 +245,7 @@ impl<'a> Scope<'a> {
     }
 
     /// A line of the text that a setting stands in.
-    pub(crate) fn line_of(&self, setting: &Setting) -> &str {
+    pub fn line_of(&self, setting: &Setting) -> &str {
         self.text_of(setting).line(setting.line)
     }
 

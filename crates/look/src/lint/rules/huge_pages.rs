@@ -6,7 +6,7 @@ use crate::fact::Missing;
 use crate::lint::rule::{Answer, when};
 use crate::lint::scope::Scope;
 use crate::lint::setting::Setting;
-use crate::view::share::percent;
+use crate::share::percent;
 
 /// Programs that take snapshots of their memory by fork: Redis and Valkey.
 const FORKERS: [&str; 4] = [

@@ -4,7 +4,7 @@
 //! they matter is for the rules to say.
 
 mod line;
-pub(crate) mod name;
+pub mod name;
 mod script;
 mod sysctl;
 mod tmpfiles;
@@ -12,12 +12,12 @@ mod tuned;
 mod udev;
 mod yaml;
 
-pub(crate) use line::{Line, Read};
-pub(crate) use script::is_image;
+pub use line::{Line, Read};
+pub use script::is_image;
 
 /// How a text is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Form {
+pub enum Form {
     /// sysctl.d and sysctl.conf.
     Sysctl,
     /// tmpfiles.d.
@@ -39,7 +39,7 @@ pub(crate) enum Form {
 }
 
 /// Reads a text; `index` is its number in the scope.
-pub(crate) fn read(form: Form, text: &str, index: usize) -> Read {
+pub fn read(form: Form, text: &str, index: usize) -> Read {
     match form {
         Form::Sysctl => sysctl::read(text, index),
         Form::Tmpfiles => tmpfiles::read(text, index),
@@ -62,13 +62,13 @@ fn with_commands(mut read: Read, text: &str, index: usize) -> Read {
 
 /// A text of which neither name nor first line says what it is, read as commands; `None` where it
 /// has none that sets anything.
-pub(crate) fn as_commands(text: &str) -> Option<Form> {
+pub fn as_commands(text: &str) -> Option<Form> {
     script::is_script(text).then_some(Form::Script)
 }
 
 /// How a file of this name is read, and where the name does not say, by its text; `None` where it
 /// holds no settings.
-pub(crate) fn form(path: &str, text: &str) -> Option<Form> {
+pub fn form(path: &str, text: &str) -> Option<Form> {
     let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
     let within = folder.rsplit('/').next().unwrap_or_default();
     let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);

@@ -4,24 +4,24 @@ use crate::lint::setting::Setting;
 
 /// A line of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Line {
+pub struct Line {
     /// Which text of the scope.
-    pub(crate) text: usize,
+    pub text: usize,
     /// Its number, from 1.
-    pub(crate) number: usize,
+    pub number: usize,
     /// What stands there.
-    pub(crate) what: String,
+    pub what: String,
 }
 
 /// What a text holds.
 #[derive(Debug, Default)]
-pub(crate) struct Read {
+pub struct Read {
     /// Its settings, in order.
-    pub(crate) settings: Vec<Setting>,
+    pub settings: Vec<Setting>,
     /// Lines that are no setting and no comment.
-    pub(crate) strays: Vec<Line>,
+    pub strays: Vec<Line>,
     /// The line from which on it could not be read, and why.
-    pub(crate) breaks_off: Option<Line>,
+    pub breaks_off: Option<Line>,
 }
 
 #[cfg(test)]

@@ -14,13 +14,13 @@ const ALIVE: &[&str] = &[
 
 /// A key that is gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Gone {
+pub struct Gone {
     /// The key.
-    pub(crate) name: &'static str,
+    pub name: &'static str,
     /// The first release that is without it.
-    pub(crate) since: (u32, u32),
+    pub since: (u32, u32),
     /// What became of it.
-    pub(crate) why: &'static str,
+    pub why: &'static str,
 }
 
 const fn gone(name: &'static str, since: (u32, u32), why: &'static str) -> Gone {
@@ -28,7 +28,7 @@ const fn gone(name: &'static str, since: (u32, u32), why: &'static str) -> Gone 
 }
 
 /// Keys that were before any kernel of the catalogue, and what became of them.
-pub(crate) const GONE: &[Gone] = &[
+pub const GONE: &[Gone] = &[
     gone(
         "vm.bdflush",
         (2, 6),
@@ -85,7 +85,7 @@ pub(crate) const GONE: &[Gone] = &[
 ];
 
 /// A key that is gone, of the catalogue's and of those before them.
-pub(crate) fn gone_key(name: &str) -> Option<Gone> {
+pub fn gone_key(name: &str) -> Option<Gone> {
     let tunable = catalogue::find(name);
     let of_catalogue = tunable.and_then(|tunable| match tunable.kernels {
         Kernels::Mainline {
@@ -104,16 +104,16 @@ fn is_known(name: &str) -> bool {
 
 /// Whether a name is one below `vm.` that no kernel has or had; a pattern is none, nor is a switch
 /// of `/sys`.
-pub(crate) fn is_strange(name: &str) -> bool {
+pub fn is_strange(name: &str) -> bool {
     let plain = name.starts_with("vm.") && !name.contains(['*', '?', '[', '{', '$', '%']);
     plain && !is_known(name) && catalogue::below_sys(name).is_none()
 }
 
 /// A key, and by how many edits another one differs from it.
-pub(crate) type Meant = (&'static str, usize);
+pub type Meant = (&'static str, usize);
 
 /// The key that may have been meant by one that no kernel has.
-pub(crate) fn meant(name: &str) -> Option<Meant> {
+pub fn meant(name: &str) -> Option<Meant> {
     let names = || {
         let of_catalogue = catalogue::all().map(|tunable| tunable.name);
         let there = of_catalogue.filter(|name| gone_key(name).is_none());

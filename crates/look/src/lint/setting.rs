@@ -7,7 +7,7 @@ use super::read::name;
 
 /// Who writes a setting into the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Writer {
+pub enum Writer {
     /// The kernel, from its command line.
     CommandLine,
     /// systemd-sysctl or procps, from sysctl.d and sysctl.conf.
@@ -32,27 +32,27 @@ pub(crate) enum Writer {
 
 /// One setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Setting {
+pub struct Setting {
     /// The catalogue's name where it has one (`vm.swappiness`, `ksm.run`, `bdi.sda.max_ratio`),
     /// else the key with dots.
-    pub(crate) name: String,
+    pub name: String,
     /// The key as it is written.
-    pub(crate) key: String,
+    pub key: String,
     /// The value as the writer passes it on.
-    pub(crate) value: String,
+    pub value: String,
     /// Which text of the scope.
-    pub(crate) text: usize,
+    pub text: usize,
     /// The line, from 1; 0 for the text as a whole.
-    pub(crate) line: usize,
+    pub line: usize,
     /// Who writes it.
-    pub(crate) by: Writer,
+    pub by: Writer,
     /// Whether no other setting of the scope takes its place.
-    pub(crate) stands: bool,
+    pub stands: bool,
 }
 
 impl Setting {
     /// What another reader told of a text, as the first of a scope.
-    pub(crate) fn of(write: Write, by: Writer) -> Self {
+    pub fn of(write: Write, by: Writer) -> Self {
         Self {
             name: name::of_path(&write.path),
             key: write.path,
@@ -65,13 +65,13 @@ impl Setting {
     }
 
     /// Whether the kernel reads 0: a comment behind it is no part of the number.
-    pub(crate) fn is_zero(&self) -> bool {
+    pub fn is_zero(&self) -> bool {
         self.number() == Some(0)
     }
 
     /// Its value as a number, as the kernel reads it; `None` below 0. Every key that the catalogue
     /// does not know is taken for a sysctl.
-    pub(crate) fn number(&self) -> Option<u64> {
+    pub fn number(&self) -> Option<u64> {
         let number = match catalogue::named(&self.name) {
             Some(named) => named.tunable.number(&self.value),
             None => catalogue::sysctl_number(&self.value),
@@ -80,14 +80,14 @@ impl Setting {
     }
 
     /// The setting as the kernel takes it; `None` where it does not.
-    pub(crate) fn taken(&self) -> Option<mm::settings::Setting> {
+    pub fn taken(&self) -> Option<mm::settings::Setting> {
         let value = catalogue::named(&self.name)?.tunable.taken(&self.value)?;
         let tunable = self.name.clone();
         Some(mm::settings::Setting { tunable, value })
     }
 
     /// Whether some kernel takes the value; one that is not in the catalogue is taken to be.
-    pub(crate) fn is_taken(&self) -> bool {
+    pub fn is_taken(&self) -> bool {
         let named = catalogue::named(&self.name);
         named.is_none_or(|named| named.tunable.taken(&self.value).is_some())
     }

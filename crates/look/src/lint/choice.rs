@@ -4,16 +4,16 @@ use super::rule::Rule;
 
 /// Some of the rules, or all.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Choice {
+pub struct Choice {
     /// These alone; all where there is none.
-    pub(crate) select: Vec<&'static str>,
+    pub select: Vec<&'static str>,
     /// Not these.
-    pub(crate) ignore: Vec<&'static str>,
+    pub ignore: Vec<&'static str>,
 }
 
 impl Choice {
     /// Whether a rule is asked.
-    pub(crate) fn has(&self, rule: &Rule) -> bool {
+    pub fn has(&self, rule: &Rule) -> bool {
         let selected = self.select.is_empty() || self.select.contains(&rule.name);
         selected && !self.ignore.contains(&rule.name)
     }

@@ -4,13 +4,13 @@
 //! of what is missing, and never in a value that stands for it.
 
 /// A fact, or what would show it.
-pub(crate) type Fact<T> = Result<T, Missing>;
+pub type Fact<T> = Result<T, Missing>;
 
 /// A fact that is not there: the file, the item or the program that would show it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Missing(pub(crate) &'static str);
+pub struct Missing(pub &'static str);
 
 /// A phrase, or nothing where a fact that it takes is not there.
-pub(crate) fn or_unsaid(phrase: Option<String>) -> String {
+pub fn or_unsaid(phrase: Option<String>) -> String {
     phrase.unwrap_or_default()
 }

@@ -9,7 +9,7 @@ use crate::lint::machine::Reserve;
 use crate::lint::rule::{Answer, At, Said, when};
 use crate::lint::scope::Scope;
 use crate::lint::setting::{Setting, Writer};
-use crate::view::share::percent;
+use crate::share::percent;
 
 /// From this on a step between two marks is 5 % of a zone.
 const LARGE_FACTOR: u64 = 500;

@@ -26,7 +26,7 @@ pub(super) fn is_script(text: &str) -> bool {
 }
 
 /// Whether a name is that of an image's recipe.
-pub(crate) fn is_image(name: &str) -> bool {
+pub fn is_image(name: &str) -> bool {
     let ends = |whole: &str| whole.eq_ignore_ascii_case("dockerfile");
     let names = ["Dockerfile", "Containerfile"];
     let named = names.iter().any(|it| {

@@ -4,7 +4,7 @@ use super::read::Form;
 
 /// What becomes of a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Fix {
+pub enum Fix {
     /// It goes.
     Remove {
         /// The line, from 1.
@@ -21,14 +21,14 @@ pub(crate) enum Fix {
 
 impl Fix {
     /// The line, from 1.
-    pub(crate) fn line(&self) -> usize {
+    pub fn line(&self) -> usize {
         match self {
             Self::Remove { line } | Self::Replace { line, .. } => *line,
         }
     }
 
     /// Whether a line of such a text is a setting of its own.
-    pub(crate) fn fits(&self, form: Form) -> bool {
+    pub fn fits(&self, form: Form) -> bool {
         match form {
             Form::Sysctl | Form::Tmpfiles => true,
             Form::Yaml => self.with().is_some(),
@@ -39,7 +39,7 @@ impl Fix {
     }
 
     /// What stands there then; `None` where the line goes.
-    pub(crate) fn with(&self) -> Option<&str> {
+    pub fn with(&self) -> Option<&str> {
         match self {
             Self::Remove { .. } => None,
             Self::Replace { with, .. } => Some(with),
@@ -48,7 +48,7 @@ impl Fix {
 }
 
 /// The text with every change made. Of two for one line the first counts.
-pub(crate) fn fixed(text: &str, fixes: &[&Fix]) -> String {
+pub fn fixed(text: &str, fixes: &[&Fix]) -> String {
     let lines = text.split_inclusive('\n').zip(1..);
     let line = |(line, number): (&str, usize)| {
         let fix = fixes.iter().find(|fix| fix.line() == number);

@@ -20,17 +20,18 @@ const PLAN: &str = "plan";
 
 /// What a rule finds in a plan.
 #[derive(Clone, Debug)]
-pub(crate) struct Planned {
-    pub(crate) rule: &'static Rule,
+pub struct Planned {
+    /// The rule that says it.
+    pub rule: &'static Rule,
     /// The tunable that it is about: one of the plan, or one that is not so well set any more.
-    pub(crate) tunable: String,
+    pub tunable: String,
     /// What is the case then, with its numbers.
-    pub(crate) what: String,
+    pub what: String,
 }
 
 /// What the rules find in the machine once all of these settings are written, and do not find with
 /// the same numbers now: a plan that moves what a finding is about is held against it.
-pub(crate) fn findings(machine: &Snapshot, settings: &[Setting]) -> Vec<Planned> {
+pub fn findings(machine: &Snapshot, settings: &[Setting]) -> Vec<Planned> {
     let machine = Machine::of(machine.clone());
     let now = report(&machine, &[]);
     let is_new = |it: &Finding| {
@@ -49,7 +50,7 @@ pub(crate) fn findings(machine: &Snapshot, settings: &[Setting]) -> Vec<Planned>
 }
 
 /// The facts about the machine that rules lack to judge these settings, each once.
-pub(crate) fn unknown(machine: &Snapshot, settings: &[Setting]) -> Vec<&'static str> {
+pub fn unknown(machine: &Snapshot, settings: &[Setting]) -> Vec<&'static str> {
     let machine = Machine::of(machine.clone());
     let unknown = whole_report(&machine, settings).unknown.into_iter();
     let of_plan = unknown.filter(|it| it.path == PLAN);

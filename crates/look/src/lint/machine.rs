@@ -14,22 +14,22 @@ use crate::fact::Missing;
 
 /// The machine, as far as it is known.
 #[derive(Debug, Default)]
-pub(crate) struct Machine(Option<Box<Snapshot>>);
+pub struct Machine(Option<Box<Snapshot>>);
 
 /// What a value of `vm.min_free_kbytes` comes to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Reserve {
+pub struct Reserve {
     /// What is held back: the high marks and what zones keep from higher requests.
-    pub(crate) held: Bytes,
+    pub held: Bytes,
     /// All that the allocator has.
-    pub(crate) memory: Bytes,
+    pub memory: Bytes,
     /// MemAvailable with it, as things stand; `None` without meminfo.
-    pub(crate) available: Option<Bytes>,
+    pub available: Option<Bytes>,
 }
 
 /// Where swapped pages go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Swap {
+pub enum Swap {
     /// There is none.
     None,
     /// To zram alone: compressed memory.
@@ -40,12 +40,12 @@ pub(crate) enum Swap {
 
 impl Machine {
     /// A machine of which this was read.
-    pub(crate) fn of(snapshot: Snapshot) -> Self {
+    pub fn of(snapshot: Snapshot) -> Self {
         Self(Some(Box::new(snapshot)))
     }
 
     /// What was read of it.
-    pub(crate) fn snapshot(&self) -> Option<&Snapshot> {
+    pub fn snapshot(&self) -> Option<&Snapshot> {
         self.0.as_deref()
     }
 
@@ -54,7 +54,7 @@ impl Machine {
     }
 
     /// Its name for messages: "here", or "there" where it is not this machine.
-    pub(crate) fn memory(&self) -> Result<Bytes, Missing> {
+    pub fn memory(&self) -> Result<Bytes, Missing> {
         let snapshot = self.known("MemTotal")?;
         let total = snapshot.meminfo.as_ref().and_then(|info| info.mem_total);
         let managed = snapshot.managed().bytes(snapshot.page);
@@ -66,7 +66,7 @@ impl Machine {
     }
 
     /// The releases that its kernel may be of, where the release is told.
-    pub(crate) fn release(&self) -> Result<Span, Missing> {
+    pub fn release(&self) -> Result<Span, Missing> {
         let snapshot = self.known("the kernel's release")?;
         match snapshot.knows_release() {
             true => Ok(snapshot.span()),
@@ -75,7 +75,7 @@ impl Machine {
     }
 
     /// Where swapped pages go.
-    pub(crate) fn swap(&self) -> Result<Swap, Missing> {
+    pub fn swap(&self) -> Result<Swap, Missing> {
         let snapshot = self.known("/proc/swaps")?;
         if let Some(swaps) = &snapshot.swaps {
             let zram = |path: &str| path.trim_start_matches("/dev/").starts_with("zram");
@@ -93,14 +93,14 @@ impl Machine {
     }
 
     /// The size of the swap space.
-    pub(crate) fn swap_size(&self) -> Result<Bytes, Missing> {
+    pub fn swap_size(&self) -> Result<Bytes, Missing> {
         let meminfo = self.known("SwapTotal")?.meminfo.as_ref();
         let total = meminfo.and_then(|info| info.swap_total);
         total.map(Kib::bytes).ok_or(Missing("SwapTotal"))
     }
 
     /// What merging saves: pages that share another's.
-    pub(crate) fn merged(&self) -> Result<Bytes, Missing> {
+    pub fn merged(&self) -> Result<Bytes, Missing> {
         let needs = Missing("pages_sharing of KSM");
         let snapshot = self.known(needs.0)?;
         let sharing = snapshot
@@ -111,14 +111,14 @@ impl Machine {
     }
 
     /// MemAvailable.
-    pub(crate) fn mem_available(&self) -> Result<Bytes, Missing> {
+    pub fn mem_available(&self) -> Result<Bytes, Missing> {
         let meminfo = self.known("MemAvailable")?.meminfo.as_ref();
         let available = meminfo.and_then(|info| info.mem_available);
         available.map(Kib::bytes).ok_or(Missing("MemAvailable"))
     }
 
     /// NUMA nodes with memory.
-    pub(crate) fn nodes(&self) -> Result<usize, Missing> {
+    pub fn nodes(&self) -> Result<usize, Missing> {
         let zoneinfo = self.known("/proc/zoneinfo")?.zoneinfo.as_ref();
         let zoneinfo = zoneinfo.ok_or(Missing("/proc/zoneinfo"))?;
         let mut nodes: Vec<u32> = zoneinfo.populated().map(|zone| zone.node).collect();
@@ -127,7 +127,7 @@ impl Machine {
     }
 
     /// The size of a huge page of the default size.
-    pub(crate) fn huge_page(&self) -> Result<Bytes, Missing> {
+    pub fn huge_page(&self) -> Result<Bytes, Missing> {
         let meminfo = self.known("Hugepagesize")?.meminfo.as_ref();
         let size = meminfo.and_then(|info| info.hugepagesize);
         size.map(Kib::bytes).ok_or(Missing("Hugepagesize"))
@@ -155,14 +155,14 @@ impl Machine {
     }
 
     /// The largest zone with the marks that these values give it.
-    pub(crate) fn largest_zone(&self, min_free: Kib, factor: u64) -> Result<Zone, Missing> {
+    pub fn largest_zone(&self, min_free: Kib, factor: u64) -> Result<Zone, Missing> {
         let zones = self.zones_with(min_free, factor)?;
         let largest = zones.into_iter().max_by_key(|zone| zone.managed);
         largest.ok_or(Missing("/proc/zoneinfo"))
     }
 
     /// What these values hold back.
-    pub(crate) fn reserve(&self, min_free: Kib, scale_factor: u64) -> Result<Reserve, Missing> {
+    pub fn reserve(&self, min_free: Kib, scale_factor: u64) -> Result<Reserve, Missing> {
         let zones = self.zones_with(min_free, scale_factor)?;
         let snapshot = self.known("/proc/zoneinfo")?;
         let totalreserve = reserve::totalreserve(&zones);
@@ -189,11 +189,7 @@ impl Machine {
     }
 
     /// The dirty thresholds that these amounts give, with what is dirtyable now.
-    pub(crate) fn thresholds(
-        &self,
-        background: Amount,
-        dirty: Amount,
-    ) -> Result<[Bytes; 2], Missing> {
+    pub fn thresholds(&self, background: Amount, dirty: Amount) -> Result<[Bytes; 2], Missing> {
         let needs = Missing("the dirtyable memory: /proc/vmstat and /proc/zoneinfo");
         let snapshot = self.known(needs.0)?;
         let dirtyable = snapshot.dirtyable().ok_or(needs)?;
@@ -203,7 +199,7 @@ impl Machine {
     }
 
     /// The slowest device whose bandwidth the kernel has measured: its name, and bytes in a second.
-    pub(crate) fn slowest_device(&self) -> Result<(&str, Bytes), Missing> {
+    pub fn slowest_device(&self) -> Result<(&str, Bytes), Missing> {
         let needs = Missing("a device's measured bandwidth: /sys/kernel/debug/bdi");
         let devices = self.known(needs.0)?.writeback.iter();
         let measured = devices.filter(|(_, stats)| stats.is_measured());

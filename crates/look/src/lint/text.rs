@@ -4,22 +4,22 @@ use super::read::Form;
 
 /// A text, and what it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Text {
+pub struct Text {
     /// Its path, as it is shown.
-    pub(crate) path: String,
+    pub path: String,
     /// Its text.
-    pub(crate) text: String,
+    pub text: String,
     /// How it is read.
-    pub(crate) form: Form,
+    pub form: Form,
     /// Whether its settings are read at boot: `false` for a file that no loader looks at.
-    pub(crate) is_read: bool,
+    pub is_read: bool,
     /// Where each line begins.
     starts: Vec<usize>,
 }
 
 impl Text {
     /// A text that is read at boot.
-    pub(crate) fn new(path: impl Into<String>, text: impl Into<String>, form: Form) -> Self {
+    pub fn new(path: impl Into<String>, text: impl Into<String>, form: Form) -> Self {
         let text = text.into();
         let ends = text.match_indices('\n').map(|(at, _)| at + 1);
         let starts = std::iter::once(0).chain(ends).collect();
@@ -33,7 +33,7 @@ impl Text {
     }
 
     /// A line without its end, from 1; empty where there is none.
-    pub(crate) fn line(&self, number: usize) -> &str {
+    pub fn line(&self, number: usize) -> &str {
         let start = number.checked_sub(1).and_then(|at| self.starts.get(at));
         let end = self.starts.get(number).copied();
         let line = start.and_then(|&start| self.text.get(start..end.unwrap_or(self.text.len())));
@@ -41,12 +41,12 @@ impl Text {
     }
 
     /// How many lines it has.
-    pub(crate) fn lines(&self) -> usize {
+    pub fn lines(&self) -> usize {
         self.starts.len()
     }
 
     /// Whether a package brings it, and not the administrator.
-    pub(crate) fn is_vendors(&self) -> bool {
+    pub fn is_vendors(&self) -> bool {
         let path = self.path.trim_start_matches('/');
         path.starts_with("lib/") || path.contains("usr/lib/")
     }

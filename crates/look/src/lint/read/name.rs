@@ -19,7 +19,7 @@ pub(super) fn of_key(key: &str) -> String {
 
 /// The name of a file of `/proc/sys` or `/sys`: the catalogue's, or the path with dots below
 /// `/proc/sys`, or the path itself.
-pub(crate) fn of_path(path: &str) -> String {
+pub fn of_path(path: &str) -> String {
     let bare = path.trim_start_matches('/');
     if let Some(key) = bare.strip_prefix("proc/sys/") {
         return key.replace('/', ".");

@@ -12,50 +12,52 @@ use crate::fact::Missing;
 
 /// What a rule finds in a text.
 #[derive(Clone, Debug)]
-pub(crate) struct Finding {
-    pub(crate) rule: &'static Rule,
+pub struct Finding {
+    /// The rule that says it.
+    pub rule: &'static Rule,
     /// The text's path.
-    pub(crate) path: String,
+    pub path: String,
     /// The line, from 1; 0 for the text as a whole.
-    pub(crate) line: usize,
+    pub line: usize,
     /// What stands there; empty for the text as a whole.
-    pub(crate) source: String,
+    pub source: String,
     /// What is the case, with its numbers.
-    pub(crate) what: String,
+    pub what: String,
     /// A change that is certain to be right.
-    pub(crate) fix: Option<Fix>,
+    pub fix: Option<Fix>,
 }
 
 /// What a rule could not tell.
 #[derive(Clone, Debug)]
-pub(crate) struct Unknown {
-    pub(crate) rule: &'static Rule,
+pub struct Unknown {
+    /// The rule that says it.
+    pub rule: &'static Rule,
     /// The text's path.
-    pub(crate) path: String,
+    pub path: String,
     /// The line, from 1; 0 for the text as a whole.
-    pub(crate) line: usize,
+    pub line: usize,
     /// The fact that is missing.
-    pub(crate) needs: &'static str,
+    pub needs: &'static str,
 }
 
 /// What all rules say of all scopes.
 #[derive(Debug, Default)]
-pub(crate) struct Report {
+pub struct Report {
     /// In the order of texts and lines, of one line the worst first.
-    pub(crate) findings: Vec<Finding>,
+    pub findings: Vec<Finding>,
     /// In the same order.
-    pub(crate) unknown: Vec<Unknown>,
+    pub unknown: Vec<Unknown>,
     /// Texts that were read.
-    pub(crate) texts: usize,
+    pub texts: usize,
     /// Settings that they hold.
-    pub(crate) settings: usize,
+    pub settings: usize,
     /// What could not be read, one line each.
-    pub(crate) problems: Vec<String>,
+    pub problems: Vec<String>,
 }
 
 impl Report {
     /// Asks the chosen rules of every scope.
-    pub(crate) fn of(scopes: &[Scope<'_>], choice: &Choice) -> Self {
+    pub fn of(scopes: &[Scope<'_>], choice: &Choice) -> Self {
         let mut report = Self::default();
         for scope in scopes {
             let mut of_scope = asked(scope, choice);
@@ -103,13 +105,13 @@ impl Report {
     }
 
     /// Findings of a severity.
-    pub(crate) fn count(&self, severity: Severity) -> usize {
+    pub fn count(&self, severity: Severity) -> usize {
         let of = |finding: &&Finding| finding.rule.severity == severity;
         self.findings.iter().filter(of).count()
     }
 
     /// Whether nothing is as bad as this.
-    pub(crate) fn is_better_than(&self, severity: Severity) -> bool {
+    pub fn is_better_than(&self, severity: Severity) -> bool {
         let mut findings = self.findings.iter();
         !findings.any(|finding| finding.rule.severity >= severity)
     }
