@@ -6,6 +6,7 @@ mod capture;
 mod configuration;
 mod events;
 mod evidence;
+mod fanotify;
 mod figures;
 mod guard_toml;
 mod hold;
@@ -14,8 +15,10 @@ mod kernel_file;
 mod kernel_log;
 mod mountinfo;
 mod outcome;
+mod plimsoll_toml;
 mod process;
 mod recording;
+mod request;
 mod setting;
 mod study;
 mod sysctl_d;
@@ -39,6 +42,7 @@ const TARGETS: &[(&str, Target)] = &[
     ("configuration", configuration::target),
     ("events", events::target),
     ("evidence", evidence::target),
+    ("fanotify", fanotify::target),
     ("figures", figures::target),
     ("guard_toml", guard_toml::target),
     ("hold", hold::target),
@@ -48,8 +52,10 @@ const TARGETS: &[(&str, Target)] = &[
     ("lint_file", lint_file),
     ("mountinfo", mountinfo::target),
     ("outcome", outcome::target),
+    ("plimsoll_toml", plimsoll_toml::target),
     ("process", process::target),
     ("recording", recording::target),
+    ("request", request::target),
     ("setting", setting::target),
     ("study", study::target),
     ("sysctl_d", sysctl_d::target),

@@ -4,7 +4,7 @@
 //! facts; nothing here reads a file or prints.
 #![forbid(unsafe_code)]
 
-pub mod entry;
 pub mod fact;
 pub mod lint;
+pub mod pages;
 pub mod share;

@@ -57,7 +57,7 @@ const CRATES: &[Crate] = &[
     Crate {
         name: "look",
         may_use: &["mm", "conf"],
-        reach: Reach::Without(&["clap", "anyhow", "serde_json", "toml"]),
+        reach: Reach::Without(&["clap", "anyhow", "serde_json"]),
     },
     Crate {
         name: "host",

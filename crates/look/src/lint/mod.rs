@@ -17,6 +17,7 @@ pub mod rule;
 mod rules;
 pub mod scope;
 pub mod setting;
+pub mod settings;
 pub mod table;
 #[cfg(test)]
 mod tests;

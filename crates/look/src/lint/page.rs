@@ -1,7 +1,8 @@
-//! The page of a rule, docs/rules/NAME.md.
+//! The pages of rules, docs/rules/NAME.md.
 
 use super::rule::Rule;
-use crate::entry::Entry;
+use super::table::RULES;
+use crate::pages::{Entry, Pages};
 
 /// The sections that every page has, in order.
 #[cfg(test)]
@@ -16,5 +17,14 @@ impl Rule {
             page: self.page,
             needs: None,
         }
+    }
+}
+
+/// The pages of all rules.
+pub fn pages() -> Pages {
+    Pages {
+        what: "rule",
+        list: "plimsoll lint --explain",
+        entries: RULES.iter().map(Rule::entry).collect(),
     }
 }

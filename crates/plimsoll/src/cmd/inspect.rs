@@ -15,6 +15,7 @@ use mm::capture::{Capture, Frame};
 use mm::evidence::redact::redacted;
 
 use crate::exit::ExitCode;
+use crate::pages;
 use crate::term::{self, Canvas, Charset};
 use crate::view::compare::Compare;
 use crate::view::{Extent, Section, View, findings};
@@ -93,7 +94,7 @@ impl Args {
 /// Inspects.
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     if let Some(name) = &args.explain {
-        return findings::pages().show(name.as_deref());
+        return pages::show(&findings::pages(), name.as_deref());
     }
     if args.watch {
         return watch(&args);

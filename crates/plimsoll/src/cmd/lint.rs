@@ -4,7 +4,6 @@ mod fixing;
 mod github;
 mod human;
 mod json;
-mod named;
 mod sarif;
 mod settings;
 mod targets;
@@ -12,10 +11,12 @@ mod targets;
 use std::io::Write as _;
 use std::path::PathBuf;
 
-use look::lint::{Choice, Report, Severity};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use look::lint::{Choice, Report, Severity, page};
 use mm::text::one_line;
 
 use crate::exit::ExitCode;
+use crate::pages;
 use crate::term::{self, Canvas};
 
 use self::targets::Targets;
@@ -45,7 +46,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "RULE", value_delimiter = ',')]
     ignore: Vec<String>,
     /// The lowest severity for which the exit code is 1 [default: warning]
-    #[arg(long, value_name = "SEVERITY", value_parser = named::severities())]
+    #[arg(long, value_name = "SEVERITY", value_parser = severities())]
     fail_on: Option<Severity>,
     /// How to write what was found
     #[arg(long, value_name = "FORMAT", default_value = "human")]
@@ -87,7 +88,7 @@ const PASSES: usize = 8;
 /// Lints.
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     if let Some(name) = &args.explain {
-        return named::pages().show(name.as_deref());
+        return pages::show(&page::pages(), name.as_deref());
     }
     let settings = settings::read(args.what.is_empty())?;
     let choice = choice(&args, settings.choice)?;
@@ -174,7 +175,15 @@ fn choice(args: &Args, of_file: Choice) -> anyhow::Result<Choice> {
     })
 }
 
+/// A severity as an option's value, whose words are completed.
+fn severities() -> impl TypedValueParser<Value = Severity> {
+    let of = |word: String| Severity::ALL.into_iter().find(|it| it.word() == word);
+    let words = PossibleValuesParser::new(Severity::ALL.map(Severity::word));
+    words.try_map(move |word| of(word).ok_or("a severity"))
+}
+
 /// The rules of these names.
 fn rules(names: &[String]) -> anyhow::Result<Vec<&'static str>> {
-    names.iter().map(|name| named::rule(name)).collect()
+    let rule = |name: &String| Choice::rule(name).map_err(anyhow::Error::msg);
+    names.iter().map(rule).collect()
 }

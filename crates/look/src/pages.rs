@@ -1,7 +1,9 @@
-//! The page of a rule or a finding, docs/rules/NAME.md or docs/findings/NAME.md: its parts are
+//! The pages of rules and findings, docs/rules/NAME.md and docs/findings/NAME.md: their parts are
 //! read from the text, so that each stands once.
 //!
 //! A page is a title with the name, a line with the severity, a summary, and sections.
+
+use mm::suggest;
 
 /// What has a page.
 #[derive(Clone, Copy, Debug)]
@@ -61,4 +63,33 @@ impl Entry {
 
 fn joined(paragraph: &str) -> String {
     paragraph.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// All pages of one kind.
+#[derive(Clone, Debug)]
+pub struct Pages {
+    /// What one is.
+    pub what: &'static str,
+    /// The command that lists them.
+    pub list: &'static str,
+    /// The pages, in order.
+    pub entries: Vec<Entry>,
+}
+
+impl Pages {
+    /// The page of a name.
+    ///
+    /// # Errors
+    /// One line with the way out where there is none.
+    pub fn find(&self, name: &str) -> Result<&Entry, String> {
+        let found = self.entries.iter().find(|entry| entry.name == name);
+        found.ok_or_else(|| {
+            let names = self.entries.iter().map(|entry| entry.name);
+            let way_out = match suggest::nearest(name, names) {
+                Some(near) => format!("did you mean {near}?"),
+                None => format!("{} lists all {}s", self.list, self.what),
+            };
+            format!("{name}: no such {}; {way_out}", self.what)
+        })
+    }
 }
