@@ -10,7 +10,7 @@ use host::changes::Changes;
 use host::facts::since_boot;
 use look::lint::Severity;
 use look::lint::planned::{Planned, findings};
-use mm::catalogue::{self, Named, Of, Risk, Scope, Unit};
+use mm::catalogue::{self, Named, Of, Risk, Scope};
 use mm::settings::Setting;
 use mm::snapshot::Snapshot;
 use mm::units::{Bytes, Kib, PageSize};
@@ -207,13 +207,7 @@ fn absent<'a>(named: Named<'a>, machine: &mut impl Machine) -> Option<&'a str> {
 /// A number as bytes, where the tunable is an amount of memory.
 fn in_bytes(named: Named<'_>, text: &str, page: PageSize) -> Option<Bytes> {
     let number: u64 = text.parse().ok()?;
-    let each = match named.tunable.unit {
-        Unit::Bytes => 1,
-        Unit::Kib => 1 << 10,
-        Unit::Mib => 1 << 20,
-        Unit::Pages => page.bytes(),
-        _ => return None,
-    };
+    let each = named.tunable.unit.bytes(page)?;
     number.checked_mul(each).map(Bytes)
 }
 
