@@ -8,9 +8,10 @@ use std::time::Duration;
 
 use anyhow::{anyhow, bail};
 use guard::request::{Place, Request};
+use mm::text::counted;
 use mm::units::Bytes;
 
-use super::shared::{StateArg, counted};
+use super::shared::StateArg;
 use crate::exit::ExitCode;
 use crate::term;
 
@@ -53,7 +54,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
     else {
         bail!("{path}: the guard: {answer}");
     };
-    let files = counted(files.parse()?, "file");
+    let files = counted(files.parse::<u64>()?, "file");
     let bytes = Bytes(bytes.parse()?);
     writeln!(
         out,
