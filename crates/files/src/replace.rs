@@ -179,8 +179,8 @@ impl Folder {
     }
 
     /// Removes the drafts of this name that writers of the same user left who were killed: who
-    /// writes one holds its lock.
-    fn sweep(&self, name: &OsStr) {
+    /// writes one holds its lock. Whoever replaces or removes the file does so first.
+    pub fn sweep(&self, name: &OsStr) {
         let own = rustix::process::geteuid().as_raw();
         for (draft, _) in self.names(MOST_SWEPT).unwrap_or_default() {
             let is_left = |found: &Found| {
