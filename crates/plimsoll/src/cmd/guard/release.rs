@@ -10,7 +10,7 @@ use anyhow::{anyhow, bail};
 use mm::units::Bytes;
 
 use super::shared::{StateArg, counted};
-use crate::exit::ExitCode;
+use crate::exit::{ExitCode, heard};
 use crate::term;
 
 /// Let the guard let go of the file system at a path, so that it can be unmounted, or of one file
@@ -39,12 +39,14 @@ pub(super) struct KeepArgs {
 /// How long an answer is waited for.
 const ANSWER: Duration = Duration::from_secs(10);
 
+/// What is said where nobody answers.
+const NONE: &str = "no guard runs: nothing is locked";
+
 /// Asks for the release.
 pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let path = args.path.display();
-    let mut out = term::out();
     let Some(answer) = ask("release", &args.path, &args.state)? else {
-        writeln!(out, "no guard runs: nothing is locked")?;
+        writeln!(term::out(), "{NONE}")?;
         return Ok(ExitCode::Done);
     };
     let mut words = answer.split(' ');
@@ -54,10 +56,10 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
     };
     let files = counted(files.parse()?, "file");
     let bytes = Bytes(bytes.parse()?);
-    writeln!(
-        out,
+    let done = format!(
         "let go of {bytes} of {files}; until plimsoll guard keep {path}, nothing there is locked"
-    )?;
+    );
+    told(&done)?;
     Ok(ExitCode::Done)
 }
 
@@ -65,11 +67,15 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
 pub(super) fn keep(args: KeepArgs) -> anyhow::Result<ExitCode> {
     let path = args.path.display();
     match ask("keep", &args.path, &args.state)?.as_deref() {
-        Some("kept") => writeln!(term::out(), "{path}: what is used there is locked again")?,
+        Some("kept") => told(&format!("{path}: what is used there is locked again"))?,
         Some(answer) => bail!("{path}: the guard: {answer}"),
-        None => writeln!(term::out(), "no guard runs: nothing is locked")?,
+        None => writeln!(term::out(), "{NONE}")?,
     }
     Ok(ExitCode::Done)
+}
+
+fn told(done: &str) -> anyhow::Result<()> {
+    heard(writeln!(term::out(), "{done}").map_err(Into::into), done)
 }
 
 /// The guard's answer; `None` where none runs. The path becomes numbers here, so that a server that
