@@ -1,8 +1,8 @@
 //! Files that a user names to be written: a report, a capture.
 //!
-//! The folder may be one like `/tmp`, in which others have put a link or a pipe under the name, or a
-//! link on the way to it. What belongs neither to the user nor to root is replaced or refused, and
-//! is never written into or followed.
+//! The folder may be one like `/tmp`, in which others have put a link or a pipe under the name, or
+//! a link on the way to it. What belongs neither to the user nor to root is replaced or refused,
+//! and neither written into nor followed.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
