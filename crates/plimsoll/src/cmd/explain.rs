@@ -108,9 +108,9 @@ fn write(text: &str) -> anyhow::Result<ExitCode> {
 
 /// Judges proposed values.
 fn judged(args: &Args, word: &str) -> anyhow::Result<ExitCode> {
-    let asked = asked::read(&[word.to_owned()])?;
     let frame = frame(args)?;
     let snapshot = Snapshot::parse(&frame);
+    let asked = asked::read(&[word.to_owned()], snapshot.page)?;
     let proposed = Proposed::of(&frame, &snapshot, asked.settings);
     let text = match args.json {
         true => proposed.json() + "\n",

@@ -1,12 +1,12 @@
 //! Control groups that are at their limit, or whose protection does not hold.
 
+use look::fact::or_unsaid;
 use mm::hierarchy::Protection;
 use mm::memcg::{Limit, Memcg};
 use mm::units::Bytes;
 
 use super::facts::Looked;
 use super::finding::{Answer, Said, Severity, Sure};
-use crate::fact::or_unsaid;
 
 const NEXT: &str = "plimsoll inspect --section control-groups";
 

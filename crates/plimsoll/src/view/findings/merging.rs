@@ -1,12 +1,12 @@
 //! Samepage merging that costs more than it brings, or brings nothing.
 
+use look::fact::{Fact, Missing};
 use mm::catalogue::folder;
 use mm::ksm::Ksm;
 use mm::units::Bytes;
 
 use super::facts::Looked;
 use super::finding::{Answer, Said, Severity};
-use crate::fact::{Fact, Missing};
 
 const NEEDS: Missing = Missing("KSM's counters");
 

@@ -1,10 +1,10 @@
 //! What happens now: kills, stalls, swapping, refaults and writers that wait.
 
+use look::fact::Missing;
 use mm::units::Pages;
 
 use super::facts::Looked;
 use super::finding::{Answer, Said, Severity};
-use crate::fact::Missing;
 
 /// Pages a second from which swapping or refaulting counts: 4 MiB/s with 4 KiB pages.
 const PAGES_PER_SECOND: f64 = 1024.0;
