@@ -6,6 +6,7 @@ mod capture;
 mod configuration;
 mod events;
 mod evidence;
+mod fanotify;
 mod figures;
 mod guard_toml;
 mod hold;
@@ -14,8 +15,10 @@ mod kernel_file;
 mod kernel_log;
 mod mountinfo;
 mod outcome;
+mod plimsoll_toml;
 mod process;
 mod recording;
+mod request;
 mod setting;
 mod study;
 mod sysctl_d;
@@ -25,24 +28,10 @@ mod trace;
 mod udev_rules;
 mod zoneinfo;
 
-// The command's own readers: a program has no library to take them from.
-#[path = "../../crates/plimsoll/src/lint/mod.rs"]
-mod lint;
-mod view {
-    //! What they take of its other shapes.
-    pub(crate) mod share {
-        //! Stands for the command's own: what it says is not looked at.
-        pub(crate) fn percent(part: u64, whole: u64) -> String {
-            format!("{part} of {whole}")
-        }
-    }
-}
-
 use std::sync::OnceLock;
 
+use look::lint::read::{self, Form};
 use libfuzzer_sys::fuzz_target;
-
-use lint::read::Form;
 
 /// What is fed.
 type Target = fn(&[u8]);
@@ -53,6 +42,7 @@ const TARGETS: &[(&str, Target)] = &[
     ("configuration", configuration::target),
     ("events", events::target),
     ("evidence", evidence::target),
+    ("fanotify", fanotify::target),
     ("figures", figures::target),
     ("guard_toml", guard_toml::target),
     ("hold", hold::target),
@@ -62,8 +52,10 @@ const TARGETS: &[(&str, Target)] = &[
     ("lint_file", lint_file),
     ("mountinfo", mountinfo::target),
     ("outcome", outcome::target),
+    ("plimsoll_toml", plimsoll_toml::target),
     ("process", process::target),
     ("recording", recording::target),
+    ("request", request::target),
     ("setting", setting::target),
     ("study", study::target),
     ("sysctl_d", sysctl_d::target),
@@ -101,7 +93,7 @@ fn lint_file(bytes: &[u8]) {
     let form = FORMS[usize::from(choice) % FORMS.len()];
     // A loader's lines end at these, too.
     let lines = text.split(['\n', '\r', '\0']).count();
-    for setting in &lint::read::read(form, text, 0).settings {
+    for setting in &read::read(form, text, 0).settings {
         assert!(setting.line <= lines, "line {} of {lines}", setting.line);
     }
 }

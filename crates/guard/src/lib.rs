@@ -17,6 +17,7 @@ pub mod figures;
 mod floor;
 mod guard;
 mod ksm;
+pub mod request;
 pub mod sample;
 pub mod search;
 pub mod shares;

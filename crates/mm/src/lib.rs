@@ -20,6 +20,7 @@ pub mod contents;
 pub mod diskstats;
 pub mod elf;
 pub mod evidence;
+pub mod fanotify;
 pub mod findings;
 pub mod formula;
 pub mod hierarchy;

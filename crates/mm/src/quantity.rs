@@ -1,7 +1,8 @@
 //! Amounts as people write them in a study or a configuration: `"3840 MiB"`, `"118000 KiB/s"`,
 //! `"500 ms"`.
 //!
-//! Binary units (KiB, MiB, …) count in 1024, decimal ones (kB, MB, …) in 1000. Fractions are exact
+//! Binary units (KiB, MiB, …; K, M, … as systemd has them) count in 1024, decimal ones (kB, MB, …)
+//! in 1000. Fractions are exact
 //! and rounded down to a whole byte or nanosecond: `"1.5 GiB"`. What a workload uses may also be a
 //! share of the memory that is available: `"95 % of available"`.
 
@@ -27,6 +28,10 @@ const SIZES: &[(&str, u64)] = &[
     ("GiB", 1 << 30),
     ("TiB", 1 << 40),
     ("PiB", 1 << 50),
+    ("K", 1 << 10),
+    ("M", 1 << 20),
+    ("G", 1 << 30),
+    ("T", 1 << 40),
 ];
 
 const TIMES: &[(&str, u64)] = &[
@@ -35,14 +40,16 @@ const TIMES: &[(&str, u64)] = &[
     ("µs", 1_000),
     ("ms", 1_000_000),
     ("s", 1_000_000_000),
+    ("m", 60_000_000_000),
     ("min", 60_000_000_000),
     ("h", 3_600_000_000_000),
+    ("d", 86_400_000_000_000),
 ];
 
 /// The largest size that is accepted: 2^60 bytes, so that sums of a few never overflow.
 pub const LARGEST_SIZE: u64 = 1 << 60;
-/// The longest time that is accepted: 100 hours.
-pub const LONGEST_TIME: u64 = 360_000_000_000_000;
+/// The longest time that is accepted: a week.
+pub const LONGEST_TIME: u64 = 604_800_000_000_000;
 
 /// The largest share of what is available, in percent: ten times as much.
 const LARGEST_SHARE: u64 = 1000;
@@ -127,7 +134,7 @@ pub fn tenths(text: &str) -> Option<u32> {
 /// # Errors
 /// No number, no unit of time, or more than [`LONGEST_TIME`].
 pub fn duration(text: &str) -> Result<Nanos, QuantityError> {
-    amount(text, text, "time", TIMES, LONGEST_TIME, "100 h").map(Nanos)
+    amount(text, text, "time", TIMES, LONGEST_TIME, "7 d").map(Nanos)
 }
 
 /// Reads a time to think: `"5 ms"`, `"exponential 5 ms"` or `"uniform 1 ms to 9 ms"`.
@@ -260,6 +267,9 @@ mod tests {
         assert_eq!(size("1.5GiB"), Ok(Bytes(3 << 29)));
         assert_eq!(size("2 MB"), Ok(Bytes(2_000_000)));
         assert_eq!(size("0 B"), Ok(Bytes(0)));
+        assert_eq!(size("512M"), size("512 MiB"));
+        assert_eq!(duration("90m"), duration("1.5 h"));
+        assert_eq!(duration("7d"), Ok(Nanos(LONGEST_TIME)));
         assert_eq!(duration("500 ms"), Ok(Nanos(500_000_000)));
         assert_eq!(duration("0.364 s"), Ok(Nanos(364_000_000)));
         assert_eq!(bandwidth("118000 KiB/s"), Ok(Bytes(118_000 << 10)));
@@ -273,7 +283,8 @@ mod tests {
             error(size("5 mib")),
             "\"5 mib\" has no unit of size; did you mean `MiB`?"
         );
-        let units = "there is `B`, `kB`, `MB`, `GB`, `TB`, `PB`, `KiB`, `MiB`, `GiB`, `TiB`, `PiB`";
+        let units =
+            "there is `B`, `kB`, `MB`, `GB`, `TB`, `PB`, `KiB`, `MiB`, `GiB`, `TiB`, `PiB`, `K`, …";
         for none in ["3840", "500 ms"] {
             let expected = format!("\"{none}\" has no unit of size; {units}");
             assert_eq!(error(size(none)), expected);

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use guard::request::Request;
 use guard::{Config, Decision, Group, Guard, Held, Looked, Policy, Sample, Touch};
 use host::facts::since_boot;
 use mm::units::{Bytes, Nanos};
@@ -16,7 +17,7 @@ use crate::log;
 use crate::place::{self, Place};
 use crate::process::{self, Signals, Woken};
 use crate::sampling::Sampling;
-use crate::socket::{Request, Socket};
+use crate::socket::Socket;
 use crate::spared::Spared;
 use crate::state::State;
 use crate::status::{Of, Status};

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
+use guard::request::Place;
 use guard::sample::LOOKED_AT;
 use guard::{Action, Decision, Dropped, Event, File, Looked, Policy, Scope, Search};
 use host::reason;
@@ -14,7 +15,6 @@ use crate::locks::{Locked, Locks};
 use crate::log::{self, Name};
 use crate::mounts::Mounts;
 use crate::reclaim::Reclaim;
-use crate::released::Place;
 use crate::sampling::Sampling;
 use crate::spared::Spared;
 use crate::state::State;

@@ -9,12 +9,12 @@ use std::io;
 use std::os::fd::AsFd as _;
 use std::os::unix::fs::MetadataExt as _;
 
+use guard::request::Place;
 use guard::{File, Held};
 use mm::formula::mul_div;
 use mm::units::Bytes;
 
 use crate::map::Map;
-use crate::released::Place;
 use crate::sys;
 
 /// Pages that are asked after at once: 64 MiB of base pages.

@@ -3,39 +3,13 @@
 
 use std::collections::BTreeSet;
 
-use crate::mounts::Mounts;
+use guard::request::Place;
 
-/// What is meant: a file system by its number, or one file of it by its inode number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Place {
-    pub(crate) fsid: u64,
-    pub(crate) inode: Option<u64>,
-}
+use crate::mounts::Mounts;
 
 /// The places.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Released(BTreeSet<Place>);
-
-impl Place {
-    /// `00ab` or `00ab/12`, the file system in hexadecimal.
-    pub(crate) fn parse(text: &str) -> Option<Self> {
-        let (fsid, inode) = match text.split_once('/') {
-            Some((fsid, inode)) => (fsid, Some(inode.parse().ok()?)),
-            None => (text, None),
-        };
-        let fsid = u64::from_str_radix(fsid, 16).ok()?;
-        Some(Self { fsid, inode })
-    }
-}
-
-impl std::fmt::Display for Place {
-    fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self.inode {
-            Some(inode) => write!(to, "{:016x}/{inode}", self.fsid),
-            None => write!(to, "{:016x}", self.fsid),
-        }
-    }
-}
 
 impl Released {
     pub(crate) fn add(&mut self, place: Place) {
@@ -68,25 +42,6 @@ impl Released {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_place_is_written_as_events_name_files() {
-        for text in ["00000000000000ab", "00000000000000ab/12"] {
-            let place = Place::parse(text).expect("a place");
-            assert_eq!(place.to_string(), text);
-        }
-        for text in [
-            "",
-            "/12",
-            "x",
-            "ab/",
-            "ab/-1",
-            "ab/1/2",
-            "10000000000000000",
-        ] {
-            assert_eq!(Place::parse(text), None, "{text}");
-        }
-    }
 
     #[test]
     fn a_file_system_that_is_kept_again_is_kept_whole() {

@@ -7,26 +7,15 @@
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::net::{UnixListener, UnixStream};
 
+use guard::request::{LONGEST, Request};
 use rustix::fs::Mode;
 
 use crate::place::{self, failed};
-use crate::released::Place;
 
 /// How its name ends.
 const END: &str = "sock";
-/// The longest line that is read.
-const LONGEST: usize = 128;
 /// Callers that are waited for at most; a further one takes the place of the first.
 const CALLERS_MAX: usize = 4;
-
-/// What is asked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Request {
-    /// Let go, and do not lock there again.
-    Release(Place),
-    /// Lock there again.
-    Keep(Place),
-}
 
 /// The socket; its file goes with it.
 #[derive(Debug)]
@@ -80,7 +69,7 @@ impl Socket {
             let Some(line) = caller.line() else {
                 return true;
             };
-            let line = match line.as_deref().map(parse) {
+            let line = match line.as_deref().map(Request::parse) {
                 Some(Some(request)) => answer(request),
                 Some(None) => "refused: ask release PLACE or keep PLACE".to_owned(),
                 None => "refused: no line of at most 128 bytes".to_owned(),
@@ -100,7 +89,7 @@ impl Drop for Socket {
 
 impl Caller {
     /// The line that was asked: `None` while it is not whole, `Some(None)` where it never will be.
-    fn line(&mut self) -> Option<Option<String>> {
+    fn line(&mut self) -> Option<Option<Vec<u8>>> {
         let mut buffer = [0; LONGEST + 1];
         match self.stream.read(&mut buffer) {
             Ok(0) => return Some(None),
@@ -110,7 +99,7 @@ impl Caller {
         }
         let end = self.asked.iter().position(|byte| *byte == b'\n');
         match end {
-            Some(end) if end <= LONGEST => Some(String::from_utf8(self.asked[..end].to_vec()).ok()),
+            Some(end) if end <= LONGEST => Some(Some(self.asked[..end].to_vec())),
             None if self.asked.len() <= LONGEST => None,
             _ => Some(None),
         }
@@ -120,16 +109,6 @@ impl Caller {
 fn waits(error: &io::Error) -> bool {
     use io::ErrorKind::{Interrupted, WouldBlock};
     matches!(error.kind(), WouldBlock | Interrupted)
-}
-
-fn parse(line: &str) -> Option<Request> {
-    let (verb, place) = line.split_once(' ')?;
-    let place = Place::parse(place)?;
-    match verb {
-        "release" => Some(Request::Release(place)),
-        "keep" => Some(Request::Keep(place)),
-        _ => None,
-    }
 }
 
 /// The folder is root's alone, so its path leads to nobody else's.

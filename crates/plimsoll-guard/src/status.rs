@@ -8,6 +8,7 @@ use std::path::Path;
 
 use files::{Attributes, Folder, Lasts};
 use guard::config::Amount;
+use guard::request::Place;
 use guard::{Config, Figures, Guard};
 use host::facts::since_1970;
 use host::{Root, processes};
@@ -17,7 +18,6 @@ use crate::hands::Hands;
 use crate::log;
 use crate::place;
 use crate::refaults::Refaults;
-use crate::released::Place;
 use crate::watch::Watch;
 
 /// The shortest time between two writes.

@@ -1,5 +1,6 @@
 //! What is seen of files: which are used, and which the configuration names.
 
+use guard::request::Place;
 use guard::sample::Use;
 use guard::{Config, File, Touch, User};
 use host::facts::since_boot;
@@ -22,7 +23,7 @@ use crate::locks::Locks;
 use crate::log;
 use crate::mounts::Mounts;
 use crate::reclaim::Reclaim;
-use crate::released::{Place, Released};
+use crate::released::Released;
 use crate::sys::{self, For};
 use crate::users::Users;
 

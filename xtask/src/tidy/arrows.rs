@@ -55,6 +55,11 @@ const CRATES: &[Crate] = &[
         reach: Reach::Pure(&["crc32fast", "thiserror"]),
     },
     Crate {
+        name: "look",
+        may_use: &["mm", "conf"],
+        reach: Reach::Without(&["clap", "anyhow", "serde_json"]),
+    },
+    Crate {
         name: "host",
         may_use: &["files", "mm", "change", "conf"],
         reach: Reach::Without(EDGE),
@@ -82,7 +87,7 @@ const CRATES: &[Crate] = &[
     Crate {
         name: "plimsoll",
         may_use: &[
-            "files", "mm", "guard", "sim", "change", "conf", "host", "guest", "lab",
+            "files", "mm", "guard", "sim", "change", "conf", "look", "host", "guest", "lab",
         ],
         reach: Reach::Without(&[]),
     },

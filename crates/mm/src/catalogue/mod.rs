@@ -24,6 +24,7 @@ mod taken;
 mod tests;
 mod thp;
 mod tunable;
+mod typed;
 mod values;
 mod vm;
 mod zswap;
@@ -36,4 +37,5 @@ pub use names::{Named, Of, Scope, all, find, named, of_devices, of_groups, of_pa
 pub use spelling::{KeyError, below_sys, nearest, resolve};
 pub use taken::sysctl_number;
 pub use tunable::{DefaultRule, Risk, Tunable};
+pub use typed::{TypedError, typed, typed_of};
 pub use values::{Unit, Values};

@@ -2,6 +2,8 @@
 
 use core::fmt;
 
+use crate::units::PageSize;
+
 /// What a tunable's number counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
@@ -29,6 +31,21 @@ pub enum Unit {
     Centiseconds,
     /// Seconds.
     Seconds,
+}
+
+impl Unit {
+    /// Bytes of one, on a machine with pages of this size; `None` where it counts no memory. Huge
+    /// pages have a size of their own.
+    #[must_use]
+    pub fn bytes(self, page: PageSize) -> Option<u64> {
+        match self {
+            Self::Bytes => Some(1),
+            Self::Kib => Some(1 << 10),
+            Self::Mib => Some(1 << 20),
+            Self::Pages => Some(page.bytes()),
+            _ => None,
+        }
+    }
 }
 
 /// What may be written into a tunable's file.

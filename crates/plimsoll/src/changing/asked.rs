@@ -6,9 +6,10 @@ use anyhow::{Context as _, anyhow, bail};
 use conf::sysctl_d::{self, Loader, Says};
 use host::Root;
 use lab::study::Study;
+use mm::catalogue;
+use mm::quantity;
 use mm::settings::Setting;
-
-use crate::cmd::set;
+use mm::units::PageSize;
 
 /// The longest file of settings, in bytes.
 const LONGEST: u64 = 1 << 20;
@@ -26,26 +27,36 @@ pub(crate) struct Asked {
     pub(crate) settings: Vec<Setting>,
     /// What was left alone, and which numbers the kernel reads otherwise than people do.
     pub(crate) notes: Vec<String>,
+    /// Bytes in a page of the machine that they are for.
+    page: PageSize,
 }
 
 /// A setting under the one name that its value has on the machine that is asked about.
 pub(crate) type OneName<'a> = &'a dyn Fn(Setting) -> Setting;
 
-/// The settings of the words of the command line, as this machine's kernel reads them.
+/// The settings of the words of the command line, as this machine's kernel reads them with pages of
+/// this size.
 ///
 /// # Errors
 /// As for [`read_for`].
-pub(crate) fn read(words: &[String]) -> anyhow::Result<Asked> {
+pub(crate) fn read(words: &[String], page: PageSize) -> anyhow::Result<Asked> {
     let root = Root::default();
-    read_for(words, &|setting| host::one_name::of(&root, setting))
+    read_for(words, page, &|setting| host::one_name::of(&root, setting))
 }
 
 /// The same for a machine of which something else tells the names.
 ///
 /// # Errors
 /// The first word or line that means nothing, in one line.
-pub(crate) fn read_for(words: &[String], one_name: OneName<'_>) -> anyhow::Result<Asked> {
-    let mut asked = Asked::default();
+pub(crate) fn read_for(
+    words: &[String],
+    page: PageSize,
+    one_name: OneName<'_>,
+) -> anyhow::Result<Asked> {
+    let mut asked = Asked {
+        page,
+        ..Asked::default()
+    };
     for word in words {
         asked.add_word(word, one_name)?;
     }
@@ -106,9 +117,9 @@ impl Asked {
     }
 
     fn add(&mut self, key: &str, text: &str, one_name: OneName<'_>) -> anyhow::Result<()> {
-        let setting = set::of(key, text).map_err(|error| anyhow!(error))?;
-        let named = mm::catalogue::check(&setting)?;
-        if named.tunable.is_number() && set::size(text).is_none() && text != setting.value {
+        let setting = catalogue::typed_of(key, text, self.page)?;
+        let named = catalogue::check(&setting)?;
+        if named.tunable.is_number() && quantity::size(text).is_err() && text != setting.value {
             self.notes.push(format!(
                 "{key} = {text}: the kernel reads {}",
                 setting.value
@@ -153,7 +164,7 @@ mod tests {
 
     fn asked(words: &[&str]) -> Result<Vec<String>, String> {
         let words: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
-        let asked = read(&words).map_err(|error| format!("{error:#}"))?;
+        let asked = read(&words, PageSize::FOUR_KIB).map_err(|error| format!("{error:#}"))?;
         Ok(asked.settings.iter().map(ToString::to_string).collect())
     }
 
@@ -200,7 +211,7 @@ mod tests {
         let text = "net.core.somaxconn = 9\nvm.swappiness = 010\n-kernel/panic = 1\n-net.ipv4.*\n";
         std::fs::write(&file, text).expect("a file");
         let path = file.path().to_str().expect("a path").to_owned();
-        let asked = read(std::slice::from_ref(&path)).expect("settings");
+        let asked = read(std::slice::from_ref(&path), PageSize::FOUR_KIB).expect("settings");
         assert_eq!(asked.settings[0].to_string(), "vm.swappiness = 8");
         let expected = [
             format!("{path}: line 1: net.core.somaxconn is left alone: it sets no memory"),
@@ -210,7 +221,9 @@ mod tests {
         ];
         assert_eq!(asked.notes, expected);
         std::fs::write(&file, "net.core.somaxconn = 9\n").expect("a file");
-        let error = read(&[path]).expect_err("nothing is left").to_string();
+        let error = read(&[path], PageSize::FOUR_KIB)
+            .expect_err("nothing is left")
+            .to_string();
         assert!(
             error.starts_with("nothing to set (") && error.contains("somaxconn"),
             "{error}"

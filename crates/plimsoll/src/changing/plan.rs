@@ -8,15 +8,15 @@ use conf::{Live, Tree, who};
 use host::Root;
 use host::changes::Changes;
 use host::facts::since_boot;
-use mm::catalogue::{self, Named, Of, Risk, Scope, Unit};
+use look::lint::Severity;
+use look::lint::planned::{Planned, findings};
+use mm::catalogue::{self, Named, Of, Risk, Scope};
 use mm::settings::Setting;
 use mm::snapshot::Snapshot;
 use mm::units::{Bytes, Kib, PageSize};
 
 use super::asked::Asked;
 use super::native;
-use crate::lint::Severity;
-use crate::lint::planned::{Planned, findings};
 
 /// What would be done.
 #[derive(Debug)]
@@ -207,13 +207,7 @@ fn absent<'a>(named: Named<'a>, machine: &mut impl Machine) -> Option<&'a str> {
 /// A number as bytes, where the tunable is an amount of memory.
 fn in_bytes(named: Named<'_>, text: &str, page: PageSize) -> Option<Bytes> {
     let number: u64 = text.parse().ok()?;
-    let each = match named.tunable.unit {
-        Unit::Bytes => 1,
-        Unit::Kib => 1 << 10,
-        Unit::Mib => 1 << 20,
-        Unit::Pages => page.bytes(),
-        _ => return None,
-    };
+    let each = named.tunable.unit.bytes(page)?;
     number.checked_mul(each).map(Bytes)
 }
 

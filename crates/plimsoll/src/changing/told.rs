@@ -4,13 +4,13 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use change::status::{Now, Status};
 use change::{Change, Phase, Role, Value, Written};
+use look::lint::Severity;
+use look::lint::planned::Planned;
 use mm::catalogue::Risk;
 use mm::units::{Bytes, Nanos};
 use serde::Serialize;
 
 use super::plan::{Plan, Row};
-use crate::lint::Severity;
-use crate::lint::planned::Planned;
 use crate::results::wrapped;
 use crate::table::Table;
 use crate::term::{bad, bold};

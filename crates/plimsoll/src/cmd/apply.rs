@@ -8,10 +8,11 @@ use change::apply::{Request, apply};
 use change::watch::{Band, Sample};
 use change::{Change, confirm};
 use host::Root;
-use host::facts::since_boot;
+use host::facts::{Facts, since_boot};
 use mm::catalogue::Risk;
 use mm::units::Nanos;
 
+use super::{UP_TO_A_WEEK, seconds, time};
 use crate::changing::asked::Asked;
 use crate::changing::plan::Plan;
 use crate::changing::timer::{Watcher, has_systemd};
@@ -37,19 +38,19 @@ pub(crate) struct Args {
     #[arg(long)]
     dry_run: bool,
     /// Undo it after this time unless it is confirmed [default: 10m for what has a risk]
-    #[arg(long, value_name = "TIME", value_parser = changing::time)]
+    #[arg(long, value_name = "TIME", value_parser = time(UP_TO_A_WEEK))]
     confirm: Option<Duration>,
     /// Confirm it at once, whatever its risk
     #[arg(long, conflicts_with_all = ["confirm", "watch"])]
     now: bool,
     /// Watch stalls, refaults, swap-ins and kills for this time, and undo the change when one is
     /// far above what it was in the minute before the write
-    #[arg(long, value_name = "TIME", value_parser = changing::time)]
+    #[arg(long, value_name = "TIME", value_parser = time(UP_TO_A_WEEK))]
     watch: Option<Duration>,
-    /// Seconds before the write that --watch compares with
-    #[arg(long, value_name = "SECONDS", default_value = "60", requires = "watch")]
-    #[arg(value_parser = super::whole(10..=3600_u64))]
-    baseline: u64,
+    /// How long before the write is sampled for --watch to compare with
+    #[arg(long, value_name = "TIME", default_value = "60s", requires = "watch")]
+    #[arg(value_parser = time(seconds(10, 3600)))]
+    baseline: Duration,
     /// Keep it over reboots once it is confirmed, in a file of sysctl.d or tmpfiles.d
     #[arg(long)]
     persist: bool,
@@ -72,7 +73,7 @@ const AT_ONCE: Duration = Duration::from_secs(60);
 /// Applies.
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let root = Root::default();
-    let asked = asked::read(&args.settings)?;
+    let asked = asked::read(&args.settings, Facts::read(&root).page)?;
     let mut plan = Plan::of(&asked, &root)?;
     if args.persist {
         plan.keep(&root)?;
@@ -132,11 +133,11 @@ impl Args {
     /// The figures of the seconds before the write.
     fn band(&self, root: &Root) -> Band {
         term::talk(format_args!(
-            "sampling this machine for {} s before the write",
-            self.baseline
+            "sampling this machine for {} before the write",
+            changing::said(nanos(self.baseline))
         ));
         let mut samples = vec![];
-        for second in 0..=self.baseline {
+        for second in 0..=self.baseline.as_secs() {
             if second > 0 {
                 std::thread::sleep(Duration::from_secs(1));
             }

@@ -114,8 +114,10 @@ fn judged(args: &Args, word: &str) -> anyhow::Result<ExitCode> {
     let words = [word.to_owned()];
     // Of another machine its evidence tells the names, and not this host.
     let asked = match args.evidence.is_empty() {
-        true => asked::read(&words)?,
-        false => asked::read_for(&words, &|setting| one_name(&snapshot, setting))?,
+        true => asked::read(&words, snapshot.page)?,
+        false => asked::read_for(&words, snapshot.page, &|setting| {
+            one_name(&snapshot, setting)
+        })?,
     };
     let proposed = Proposed::of(&frame, &snapshot, asked.settings);
     let text = match args.json {

@@ -14,7 +14,9 @@ use host::Root;
 use mm::capture::{Capture, Frame};
 use mm::evidence::redact::redacted;
 
+use super::{seconds, time};
 use crate::exit::ExitCode;
+use crate::pages;
 use crate::term::{self, Canvas, Charset};
 use crate::view::compare::Compare;
 use crate::view::{Extent, Section, View, findings};
@@ -48,8 +50,8 @@ pub(crate) struct Args {
     /// Save it without command lines and the names of processes, control groups, hosts and files
     #[arg(long, requires = "save")]
     redact: bool,
-    /// Seconds over which rates are taken; 0 takes none
-    #[arg(long, value_name = "SECONDS", default_value = "1", value_parser = super::seconds)]
+    /// Time over which rates are taken; 0 takes none
+    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = time(seconds(0, 3600)))]
     interval: Duration,
     /// Show the state again after every interval, until interrupted
     #[arg(long)]
@@ -93,7 +95,7 @@ impl Args {
 /// Inspects.
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     if let Some(name) = &args.explain {
-        return findings::pages().show(name.as_deref());
+        return pages::show(&findings::pages(), name.as_deref());
     }
     if args.watch {
         return watch(&args);

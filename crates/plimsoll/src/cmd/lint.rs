@@ -11,10 +11,12 @@ mod targets;
 use std::io::Write as _;
 use std::path::PathBuf;
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use look::lint::{Choice, Report, Severity, page};
 use mm::text::one_line;
 
 use crate::exit::ExitCode;
-use crate::lint::{Choice, Report, Severity, page, table};
+use crate::pages;
 use crate::term::{self, Canvas};
 
 use self::targets::Targets;
@@ -44,7 +46,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "RULE", value_delimiter = ',')]
     ignore: Vec<String>,
     /// The lowest severity for which the exit code is 1 [default: warning]
-    #[arg(long, value_name = "SEVERITY")]
+    #[arg(long, value_name = "SEVERITY", value_parser = severities())]
     fail_on: Option<Severity>,
     /// How to write what was found
     #[arg(long, value_name = "FORMAT", default_value = "human")]
@@ -86,7 +88,7 @@ const PASSES: usize = 8;
 /// Lints.
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     if let Some(name) = &args.explain {
-        return page::pages().show(name.as_deref());
+        return pages::show(&page::pages(), name.as_deref());
     }
     let settings = settings::read(args.what.is_empty())?;
     let choice = choice(&args, settings.choice)?;
@@ -173,11 +175,15 @@ fn choice(args: &Args, of_file: Choice) -> anyhow::Result<Choice> {
     })
 }
 
+/// A severity as an option's value, whose words are completed.
+fn severities() -> impl TypedValueParser<Value = Severity> {
+    let of = |word: String| Severity::ALL.into_iter().find(|it| it.word() == word);
+    let words = PossibleValuesParser::new(Severity::ALL.map(Severity::word));
+    words.try_map(move |word| of(word).ok_or("a severity"))
+}
+
 /// The rules of these names.
 fn rules(names: &[String]) -> anyhow::Result<Vec<&'static str>> {
-    let rule = |name: &String| {
-        let found = table::find(name).map(|rule| rule.name);
-        found.ok_or_else(|| page::pages().no_such(name))
-    };
+    let rule = |name: &String| Choice::rule(name).map_err(anyhow::Error::msg);
     names.iter().map(rule).collect()
 }

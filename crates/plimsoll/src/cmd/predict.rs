@@ -18,13 +18,15 @@ use lab::model_bench::ModelBench;
 use lab::report::{Pair, Report};
 use lab::study::{BUILT_IN, Cost, Study, roughly};
 use mm::calibration::Calibration;
+use mm::catalogue::{self, TypedError};
 use mm::scenario::Scenario;
 use mm::settings::{Setting, Settings};
+use mm::units::PageSize;
 
 use self::at_hand::{Cpus, Machine, Placed};
 use self::scale::Scale;
 use super::page::Page;
-use super::{set, whole};
+use super::{seconds, time, whole};
 use crate::exit::ExitCode;
 use crate::progress::{Bar, Elsewhere, Firsts};
 use crate::results::{self, Detail, View};
@@ -64,7 +66,7 @@ pub(crate) struct Asked {
     /// A built-in study's name, or the path of a study's file
     study: String,
     /// Add an arm of your own with this setting (repeatable); a size may have a unit, as in 64M
-    #[arg(long = "set", value_name = "TUNABLE=VALUE", value_parser = set::setting)]
+    #[arg(long = "set", value_name = "TUNABLE=VALUE", value_parser = setting)]
     settings: Vec<Setting>,
     #[command(flatten)]
     machine: Machine,
@@ -82,11 +84,10 @@ pub(crate) struct Choice {
     #[arg(allow_negative_numbers = true)]
     repetitions: Option<u32>,
     /// Run arms whose verdict or rank is open more often, up to 40 times, but begin no round that
-    /// is not likely to end within this many seconds; 0 for no further runs [default: no limit for
-    /// predict, 0 for prove]
-    #[arg(long, value_name = "SECONDS", value_parser = whole(0..=604_800_u64))]
-    #[arg(allow_negative_numbers = true)]
-    time: Option<u64>,
+    /// is not likely to end within this time; 0 for no further runs [default: no limit for predict,
+    /// 0 for prove]
+    #[arg(long, value_name = "TIME", value_parser = time(seconds(0, 604_800)))]
+    time: Option<Duration>,
     /// The seed of the first run
     #[arg(long, value_name = "N", default_value = "1", value_parser = whole(0..=u64::MAX))]
     #[arg(allow_negative_numbers = true)]
@@ -222,6 +223,11 @@ impl Asked {
     }
 }
 
+/// A setting for the model, whose pages have 4 KiB.
+fn setting(text: &str) -> Result<Setting, TypedError> {
+    catalogue::typed(text, PageSize::FOUR_KIB)
+}
+
 impl Choice {
     /// The experiment that is wanted.
     pub(crate) fn experiment<'a>(&self, study: &'a Study) -> Experiment<'a> {
@@ -236,8 +242,8 @@ impl Choice {
     /// Which further runs there may be: none where the number of runs was asked for.
     pub(crate) fn more(&self, usual: More) -> More {
         match (self.time, self.repetitions) {
-            (Some(0), _) | (None, Some(_)) => More::None,
-            (Some(seconds), _) => More::Within(Duration::from_secs(seconds)),
+            (Some(Duration::ZERO), _) | (None, Some(_)) => More::None,
+            (Some(time), _) => More::Within(time),
             (None, None) => usual,
         }
     }
@@ -371,7 +377,6 @@ pub(crate) fn no_outcome(results: &Results) -> Option<anyhow::Error> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::set::setting;
     use super::*;
 
     #[test]
@@ -391,7 +396,7 @@ mod tests {
             "the text says so too"
         );
         let slip = setting("vm.swapiness=1").unwrap_err();
-        assert!(slip.contains("did you mean vm.swappiness?"), "{slip}");
+        assert!(slip.to_string().contains("did you mean vm.swappiness?"));
     }
 
     #[test]

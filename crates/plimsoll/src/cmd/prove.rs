@@ -21,7 +21,7 @@ use mm::calibration::Calibration;
 use super::predict::at_hand::{self, Cpus, Placed};
 use super::predict::work::Runs;
 use super::predict::{Asked, Choice, Shown, data, no_outcome};
-use super::whole;
+use super::{seconds, time, whole};
 use crate::exit::ExitCode;
 use crate::progress::{Bar, Elsewhere};
 use crate::results::{self, Detail, View};
@@ -53,10 +53,10 @@ pub(crate) struct Args {
     /// Predict by a calibration made by `plimsoll calibrate`, in place of a built-in one
     #[arg(long, value_name = "DIR")]
     calibration: Option<PathBuf>,
-    /// Give up a VM after this many seconds of the host's time
-    #[arg(long, value_name = "SECONDS", default_value = "3600")]
-    #[arg(value_parser = whole(1..=604_800_u64))]
-    deadline: u64,
+    /// Give up a VM after this much of the host's time
+    #[arg(long, value_name = "TIME", default_value = "1h")]
+    #[arg(value_parser = time(seconds(1, 604_800)))]
+    deadline: Duration,
     /// Run this many VMs at a time [default: one per CPU in virtual time, as far as memory is
     /// available; 1 in wall-clock time]
     #[arg(long, value_name = "N", value_parser = whole(NonZeroUsize::MIN..=NonZeroUsize::MAX))]
@@ -92,7 +92,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let usual = || jobs::usual(args.clock.into(), &study, &provable);
     experiment.at_a_time = AtATime::Number(args.jobs.unwrap_or_else(usual));
     let runs = Runs::at_automatic_scale(&study, &provable, experiment.repetitions);
-    runs.check_for_a_vm(Duration::from_secs(args.deadline))?;
+    runs.check_for_a_vm(args.deadline)?;
     experiment.arms = provable.iter().map(|&arm| arm.to_owned()).collect();
     let named = args.calibration.as_deref().map(calibration::read);
     let named = named.transpose()?;
@@ -193,7 +193,7 @@ impl Args {
             kernel,
             modules: self.modules.clone(),
             clock: self.clock.into(),
-            deadline: Duration::from_secs(self.deadline),
+            deadline: self.deadline,
             ..VmOptions::default()
         }
     }

@@ -5,16 +5,16 @@
 
 use std::cmp::Reverse;
 
+use look::fact::or_unsaid;
+use look::share::percent;
 use mm::bdi::{DEBUGFS, Stats};
 use mm::snapshot::Snapshot;
 use mm::units::{Bytes, Kib, Nanos};
 use serde::Serialize;
 
 use super::page::Page;
-use super::share::percent;
 use super::unreadable::way_out;
 use super::wrote::Wrote;
-use crate::fact::or_unsaid;
 
 /// Devices that are shown: those that hold most.
 const SHOWN: usize = 16;

@@ -1,5 +1,6 @@
 //! Kernel samepage merging, with its profit.
 
+use look::fact::or_unsaid;
 use mm::formula::ksm::{RMAP_ITEM, general_profit, rmap_items, scan_time, skipped_share};
 use mm::ksm::KsmNumbers;
 use mm::snapshot::Snapshot;
@@ -7,7 +8,6 @@ use mm::units::{Bytes, Nanos, PageSize};
 use serde::Serialize;
 
 use super::page::Page;
-use crate::fact::or_unsaid;
 
 /// Settings and effect.
 #[derive(Debug, Serialize)]

@@ -1,5 +1,6 @@
 //! The lists of pages that reclaim works on, and which of them the next pass would scan.
 
+use look::fact::or_unsaid;
 use mm::formula::inactive::{inactive_is_low, inactive_ratio};
 use mm::formula::scan_balance::{Inputs, Reason, anon_permille};
 use mm::lru_gen::Enabled;
@@ -10,7 +11,6 @@ use serde::Serialize;
 
 use super::lru_gen::Absent;
 use super::page::Page;
-use crate::fact::or_unsaid;
 
 /// The priority at which reclaim begins: a 4096th of each list.
 const FIRST: u32 = 12;

@@ -1,5 +1,6 @@
 //! Memory at a glance: what it is used for.
 
+use look::fact::or_unsaid;
 use mm::meminfo::Meminfo;
 use mm::rules::{Print, prints};
 use mm::snapshot::Snapshot;
@@ -8,7 +9,6 @@ use serde::Serialize;
 
 use super::page::Page;
 use super::share::bar;
-use crate::fact::or_unsaid;
 
 /// Amounts in bytes. The parts add up to the total, `other` being the rest.
 #[derive(Debug, Serialize)]

@@ -1,12 +1,12 @@
 //! Refaults: pages that were evicted and needed again, from which the kernel tells a working set
 //! that does not fit.
 
+use look::fact::or_unsaid;
+use look::share::percent;
 use mm::snapshot::Snapshot;
 use serde::Serialize;
 
 use super::page::Page;
-use super::share::percent;
-use crate::fact::or_unsaid;
 
 /// Counters of pages since boot, and what remembers the evicted ones.
 #[derive(Debug, Serialize)]

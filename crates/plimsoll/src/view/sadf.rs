@@ -1,10 +1,9 @@
 //! The output of `sadf -j`, read element by element, so that a text that is cut off loses no more
 //! than its last.
 
+use look::fact::or_unsaid;
 use mm::series::{self, Builder, Item, Series, Source, Span};
 use serde::Deserialize;
-
-use crate::fact::or_unsaid;
 
 /// One moment of the text.
 #[derive(Debug, Deserialize)]

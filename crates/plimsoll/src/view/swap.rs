@@ -1,5 +1,7 @@
 //! Swap: its areas, what compresses it, what went in and out, and what swappiness does here.
 
+use look::fact::or_unsaid;
+use look::share::percent;
 use mm::formula::scan_balance::anon_permille;
 use mm::snapshot::Snapshot;
 use mm::units::{Bytes, Kib, Pages};
@@ -7,8 +9,6 @@ use mm::zram::Zram;
 use serde::Serialize;
 
 use super::page::Page;
-use super::share::percent;
-use crate::fact::or_unsaid;
 
 /// Amounts in bytes.
 #[derive(Debug, Serialize)]

@@ -2,6 +2,7 @@
 
 mod says;
 
+use look::fact::or_unsaid;
 use mm::capture::{Capture, Frame};
 use mm::series::{self, Item, Kind, Series, Source, Summary, Unit};
 use mm::snapshot::Snapshot;
@@ -12,7 +13,6 @@ use self::says::Said;
 use super::findings::{self, Sure};
 use super::page::Page;
 use super::sadf;
-use crate::fact::or_unsaid;
 
 /// Cells of a row's picture.
 const CELLS: usize = 12;

@@ -3,13 +3,13 @@
 //! Columns are found by their headings. RES and RSS are KiB where no unit stands behind the number
 //! (procps); VSZ and VIRT are address space and are not read.
 
+use look::share::Share;
 use mm::capture::Frame;
 use mm::units::{Bytes, Kib};
 use serde::Serialize;
 
 use super::findings::Looked;
 use super::page::Page;
-use super::share::Share;
 
 /// Rows that are shown of a list.
 const SHOWN: usize = 10;

@@ -8,6 +8,7 @@ use host::facts::since_1970;
 
 use super::json;
 use super::shared::{StateArg, read};
+use crate::cmd::{UP_TO_A_WEEK, time};
 use crate::exit::ExitCode;
 use crate::term;
 
@@ -19,7 +20,7 @@ use crate::term;
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// Only those of this time, as in 90s, 10m or 2h
-    #[arg(long, value_name = "TIME", value_parser = crate::changing::time)]
+    #[arg(long, value_name = "TIME", value_parser = time(UP_TO_A_WEEK))]
     since: Option<Duration>,
     #[command(flatten)]
     state: StateArg,

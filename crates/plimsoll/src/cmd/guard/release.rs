@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{anyhow, bail};
+use guard::request::{Place, Request};
 use mm::units::Bytes;
 
 use super::shared::{StateArg, counted};
@@ -43,7 +44,7 @@ const ANSWER: Duration = Duration::from_secs(10);
 pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let path = args.path.display();
     let mut out = term::out();
-    let Some(answer) = ask("release", &args.path, &args.state)? else {
+    let Some(answer) = ask(Request::Release, &args.path, &args.state)? else {
         writeln!(out, "no guard runs: nothing is locked")?;
         return Ok(ExitCode::Done);
     };
@@ -64,7 +65,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
 /// Asks for the opposite.
 pub(super) fn keep(args: KeepArgs) -> anyhow::Result<ExitCode> {
     let path = args.path.display();
-    match ask("keep", &args.path, &args.state)?.as_deref() {
+    match ask(Request::Keep, &args.path, &args.state)?.as_deref() {
         Some("kept") => writeln!(term::out(), "{path}: what is used there is locked again")?,
         Some(answer) => bail!("{path}: the guard: {answer}"),
         None => writeln!(term::out(), "no guard runs: nothing is locked")?,
@@ -74,7 +75,11 @@ pub(super) fn keep(args: KeepArgs) -> anyhow::Result<ExitCode> {
 
 /// The guard's answer; `None` where none runs. The path becomes numbers here, so that a server that
 /// does not answer holds up this command and not the guard.
-fn ask(verb: &str, path: &Path, state: &StateArg) -> anyhow::Result<Option<String>> {
+fn ask(
+    verb: fn(Place) -> Request,
+    path: &Path,
+    state: &StateArg,
+) -> anyhow::Result<Option<String>> {
     let place =
         place(path).map_err(|error| anyhow!("{}: {}", path.display(), host::reason(&error)))?;
     let socket = state.beside("sock");
@@ -92,7 +97,7 @@ fn ask(verb: &str, path: &Path, state: &StateArg) -> anyhow::Result<Option<Strin
     };
     stream.set_read_timeout(Some(ANSWER)).map_err(failed)?;
     stream
-        .write_all(format!("{verb} {place}\n").as_bytes())
+        .write_all(format!("{}\n", verb(place)).as_bytes())
         .map_err(failed)?;
     let mut answer = String::new();
     stream
@@ -103,11 +108,10 @@ fn ask(verb: &str, path: &Path, state: &StateArg) -> anyhow::Result<Option<Strin
 }
 
 /// A path as the guard names it: its file system, and for a regular file its inode number.
-fn place(path: &Path) -> std::io::Result<String> {
+fn place(path: &Path) -> std::io::Result<Place> {
     let metadata = std::fs::metadata(path)?;
-    let fsid = host::kept::file_system(path)?;
-    Ok(match metadata.is_file() {
-        true => format!("{fsid:016x}/{}", metadata.ino()),
-        false => format!("{fsid:016x}"),
+    Ok(Place {
+        fsid: host::kept::file_system(path)?,
+        inode: metadata.is_file().then(|| metadata.ino()),
     })
 }

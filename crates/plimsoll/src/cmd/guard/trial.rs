@@ -11,6 +11,7 @@ use anyhow::{Context as _, bail};
 use guard::Policy;
 
 use super::shared::{ConfigArg, StateArg};
+use crate::cmd::{UP_TO_A_WEEK, time};
 use crate::exit::ExitCode;
 use crate::term;
 
@@ -27,7 +28,7 @@ pub(super) struct Args {
     #[arg(value_name = "POLICY", value_parser = Policy::WORDS.map(|(word, _)| word))]
     policy: String,
     /// How long, as in 90s, 10m or 2h
-    #[arg(long = "for", value_name = "TIME", value_parser = crate::changing::time)]
+    #[arg(long = "for", value_name = "TIME", value_parser = time(UP_TO_A_WEEK))]
     lasts: Duration,
     #[command(flatten)]
     config: ConfigArg,

@@ -1,6 +1,7 @@
 //! `plimsoll ksm estimate`: what merging would save in running processes, and what it would cost.
 
 use std::io::Write as _;
+use std::ops::RangeInclusive;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
@@ -14,6 +15,7 @@ use mm::units::{Bytes, Nanos, Pages};
 use super::chosen::{self, Which};
 use super::figures::{Figures, Looked};
 use super::text;
+use crate::cmd::{seconds, time};
 use crate::exit::ExitCode;
 use crate::term::{self, Canvas};
 
@@ -41,13 +43,13 @@ pub(crate) struct Args {
     /// Look at the processes of this control group and of its descendants
     #[arg(long, value_name = "PATH", value_parser = cgroup)]
     cgroup: Option<String>,
-    /// Seconds from the first look at the pages to the second; what changes meanwhile does not
+    /// Time from the first look at the pages to the second; what changes meanwhile does not
     /// merge
-    #[arg(long, value_name = "SECONDS", default_value = "2", value_parser = crate::cmd::seconds)]
+    #[arg(long, value_name = "TIME", default_value = "2s", value_parser = time(seconds(0, 3600)))]
     sample_time: Duration,
-    /// Seconds of CPU time that the estimate may take; what is not reached by then widens the
+    /// CPU time that the estimate may take; what is not reached by then widens the
     /// interval
-    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = some_seconds)]
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = time(SOME))]
     cpu_limit: Duration,
     /// Pages kept for comparison, at 24 bytes each; where there are more, one content in 2, 4, …
     /// is kept and the interval says what that costs
@@ -57,6 +59,9 @@ pub(crate) struct Args {
     #[arg(long)]
     json: bool,
 }
+
+/// Less CPU time than this shows nothing.
+const SOME: RangeInclusive<Nanos> = Nanos(1_000_000)..=Nanos(3600 * Nanos::SECOND.0);
 
 /// CPU time of a page of 4 KiB in both looks: the slower figure of `docs/benchmarks.md`.
 const TWO_LOOKS: Nanos = Nanos(2250);
@@ -186,13 +191,6 @@ fn cgroup(text: &str) -> Result<String, String> {
 }
 
 /// Without any time nothing can be read.
-fn some_seconds(text: &str) -> Result<Duration, String> {
-    match crate::cmd::seconds(text)? {
-        Duration::ZERO => Err("expected seconds above 0, to 3600, as in 0.5".to_owned()),
-        seconds => Ok(seconds),
-    }
-}
-
 fn pages(text: &str) -> Result<u32, String> {
     let refused = || "expected pages from 1000 to 67108864".to_owned();
     let pages: u32 = text.parse().map_err(|_| refused())?;

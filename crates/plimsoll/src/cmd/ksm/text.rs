@@ -1,5 +1,6 @@
 //! The estimate as text, what decides first.
 
+use look::share::percent;
 use mm::formula::ksm::RMAP_ITEM;
 use mm::units::{Bytes, Nanos};
 
@@ -8,7 +9,7 @@ use super::pace::Kind;
 use crate::table::Table;
 use crate::term::Canvas;
 use crate::view::page::Page;
-use crate::view::share::{bar, percent};
+use crate::view::share::bar;
 
 /// Processes that are listed; the JSON has all.
 const LISTED: usize = 10;

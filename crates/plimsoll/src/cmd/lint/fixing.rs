@@ -13,10 +13,9 @@ use std::path::PathBuf;
 
 use anyhow::{Context as _, bail};
 use files::{Attributes, Found, Lasts};
+use look::lint::Report;
+use look::lint::fix::{Fix, fixed};
 use mm::text::one_line;
-
-use crate::lint::Report;
-use crate::lint::fix::{Fix, fixed};
 
 use super::targets::{LONGEST, Targets};
 
@@ -201,7 +200,7 @@ fn copy_of(file: &Found) -> OsString {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lint::Choice;
+    use look::lint::Choice;
     use std::fs;
     use std::os::unix::fs::{chown, symlink};
     use std::path::Path;

@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use crate::lint::report::Finding;
-use crate::lint::{Report, Severity};
+use look::lint::report::Finding;
+use look::lint::{Report, Severity};
 
 use super::targets::Targets;
 

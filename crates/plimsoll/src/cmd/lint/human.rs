@@ -1,7 +1,8 @@
 //! What was found, as text for a terminal, file by file.
 
-use crate::lint::report::Finding;
-use crate::lint::{Report, Severity};
+use look::lint::report::Finding;
+use look::lint::{Report, Severity};
+
 use crate::term::{Canvas, bad, bold};
 use crate::view::page::Page;
 

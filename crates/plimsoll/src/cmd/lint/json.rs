@@ -1,11 +1,10 @@
 //! What was found, as a JSON document.
 
 use anyhow::Context as _;
+use look::lint::fix::Fix;
+use look::lint::report::{Finding, Unknown};
+use look::lint::{Report, Severity};
 use serde::Serialize;
-
-use crate::lint::fix::Fix;
-use crate::lint::report::{Finding, Unknown};
-use crate::lint::{Report, Severity};
 
 use super::targets::Targets;
 

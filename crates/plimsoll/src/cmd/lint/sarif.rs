@@ -4,12 +4,11 @@
 use std::borrow::Cow;
 
 use anyhow::Context as _;
+use look::lint::Report;
+use look::lint::report::Finding;
+use look::lint::rule::Rule;
+use look::lint::table::RULES;
 use serde_json::{Value, json};
-
-use crate::lint::Report;
-use crate::lint::report::Finding;
-use crate::lint::rule::Rule;
-use crate::lint::table::RULES;
 
 use super::targets::Targets;
 

@@ -1,35 +1,17 @@
-//! `plimsoll.toml`: which rules are asked, and what makes the exit code 1. What stands on the
-//! command line comes before it.
+//! `plimsoll.toml` as it lies in a directory. What stands on the command line comes before it.
 
-use std::collections::BTreeMap;
 use std::io::{self, ErrorKind};
 use std::path::Path;
 
-use anyhow::{Context as _, bail};
-use clap::ValueEnum as _;
+use anyhow::Context as _;
 use files::Folder;
-use mm::suggest;
-use toml::{Spanned, Value};
-
-use crate::lint::{Choice, Severity, page, table};
+use look::lint::settings::Settings;
 
 /// The file, in the directory that lint is run in.
 const FILE: &str = "plimsoll.toml";
 
 /// The longest that is read, in bytes.
 const LONGEST: u64 = 1 << 20;
-
-/// The keys of its table `lint`.
-const KEYS: [&str; 3] = ["select", "ignore", "fail-on"];
-
-/// What the file says.
-#[derive(Debug, Default)]
-pub(super) struct Settings {
-    /// The rules.
-    pub(super) choice: Choice,
-    /// The severity from which on the exit code is 1.
-    pub(super) fail_on: Option<Severity>,
-}
 
 /// Reads the file; nothing where there is none, or where this machine is looked at, about which the
 /// directory says nothing. A repository may hold it, so a link in it leads to nothing outside of
@@ -42,7 +24,7 @@ pub(super) fn read(is_this_machine: bool) -> anyhow::Result<Settings> {
         return Ok(Settings::default());
     }
     match text(Path::new(".")).with_context(|| format!("{FILE}: cannot be read"))? {
-        Some(text) => parse(&text).with_context(|| FILE.to_owned()),
+        Some(text) => Settings::parse(&text).with_context(|| FILE.to_owned()),
         None => Ok(Settings::default()),
     }
 }
@@ -60,66 +42,6 @@ fn text(directory: &Path) -> io::Result<Option<String>> {
     };
     let text = String::from_utf8(bytes).map_err(|_| ErrorKind::InvalidData)?;
     Ok(Some(text))
-}
-
-fn parse(text: &str) -> anyhow::Result<Settings> {
-    let document: BTreeMap<Spanned<String>, Spanned<Value>> = toml(text)?;
-    if let Some(other) = document.keys().find(|name| name.get_ref() != "lint") {
-        let (name, at) = (other.get_ref(), line(text, other.span().start));
-        bail!("line {at}: there is no {name}; there is the table [lint]");
-    }
-    let tables: BTreeMap<String, BTreeMap<Spanned<String>, Value>> = toml(text)?;
-    let mut settings = Settings::default();
-    for (key, value) in tables.get("lint").into_iter().flatten() {
-        let at = line(text, key.span().start);
-        let taken = settings.take(key.get_ref(), value);
-        taken.with_context(|| format!("line {at}"))?;
-    }
-    Ok(settings)
-}
-
-/// Reads TOML; an error says the line and does not show it.
-fn toml<T: serde::de::DeserializeOwned>(text: &str) -> anyhow::Result<T> {
-    toml::from_str(text).map_err(|error| {
-        let at = line(text, error.span().map_or(0, |span| span.start));
-        anyhow::anyhow!("line {at}: {}", error.message())
-    })
-}
-
-impl Settings {
-    fn take(&mut self, key: &str, value: &Value) -> anyhow::Result<()> {
-        match key {
-            "select" => self.choice.select = rules(value)?,
-            "ignore" => self.choice.ignore = rules(value)?,
-            "fail-on" => self.fail_on = Some(severity(value)?),
-            _ => match suggest::nearest(key, KEYS) {
-                Some(near) => bail!("there is no key {key}; did you mean {near}?"),
-                None => bail!("there is no key {key}; there is {}", KEYS.join(", ")),
-            },
-        }
-        Ok(())
-    }
-}
-
-fn rules(value: &Value) -> anyhow::Result<Vec<&'static str>> {
-    let names = value.as_array().context("expected a list of rules")?;
-    let rule = |name: &Value| {
-        let name = name.as_str().context("expected a list of rules")?;
-        let found = table::find(name).map(|rule| rule.name);
-        found.ok_or_else(|| page::pages().no_such(name))
-    };
-    names.iter().map(rule).collect()
-}
-
-fn severity(value: &Value) -> anyhow::Result<Severity> {
-    let word = value.as_str().unwrap_or_default();
-    Severity::from_str(word, false).map_err(|_| anyhow::anyhow!("expected error, warning or note"))
-}
-
-/// The line of an offset, from 1.
-fn line(text: &str, offset: usize) -> usize {
-    let before = text.bytes().take(offset);
-    before.filter(|byte| *byte == b'\n').count() + 1
 }
 
 #[cfg(test)]
@@ -159,47 +81,5 @@ mod tests {
         assert!(made.expect("mkfifo").success());
         let error = read().expect_err("a pipe").to_string();
         assert!(error.contains("a pipe"), "{error}");
-    }
-
-    #[test]
-    fn an_error_does_not_show_the_file() {
-        for text in ["root:$6$secret\n", "a = [[[secret\n", "[lint]\nsecret"] {
-            let error = format!("{:#}", parse(text).expect_err(text));
-            assert!(
-                error.starts_with("line ") && !error.contains("secret"),
-                "{error}"
-            );
-        }
-        let deep = format!("a = {}", "[".repeat(100_000));
-        assert!(format!("{:#}", parse(&deep).expect_err("deep")).len() < 1000);
-    }
-
-    #[test]
-    fn three_keys_are_taken() {
-        let text = "[lint]\nselect = [\"dirty-pair\"]\nignore = []\nfail-on = \"error\"\n";
-        let settings = parse(text).expect("it is right");
-        assert_eq!(settings.choice.select, ["dirty-pair"]);
-        assert_eq!(settings.fail_on, Some(Severity::Error));
-        assert!(parse("").expect("it is right").choice.ignore.is_empty());
-    }
-
-    #[test]
-    fn a_mistake_is_told_with_its_line_and_the_way_out() {
-        let rows = [
-            ("[lint]\n\nselct = []\n", "line 3", "select"),
-            (
-                "[lint]\nselect = [\"dirty-pare\"]\n",
-                "line 2",
-                "dirty-pair",
-            ),
-            ("[lint]\nfail-on = \"bad\"\n", "line 2", "warning"),
-            ("[lint]\nignore = 5\n", "line 2", "list"),
-            ("\n[linter]\n", "line 2", "[lint]"),
-            ("[lint\n", "", ""),
-        ];
-        for (text, at, way_out) in rows {
-            let error = format!("{:#}", parse(text).expect_err(text));
-            assert!(error.contains(at) && error.contains(way_out), "{error}");
-        }
     }
 }

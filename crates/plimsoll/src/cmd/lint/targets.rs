@@ -9,18 +9,18 @@ use conf::{Entry, Tree};
 use files::{Folder, Found, Kind, named, output};
 use host::Root;
 use host::configuration::MOST as MOST_TEXT;
+use look::lint::Scope;
+use look::lint::machine::Machine;
+use look::lint::read::{self, Form};
+use look::lint::scope::Extent;
+use look::lint::text::Text;
+use look::lint::tree::{self, Known, PLACES};
 use mm::capture::{Capture, Frame};
 use mm::evidence::path::is_configuration;
 use mm::snapshot::Snapshot;
 use mm::text::weight;
 
 use super::super::inspect::evidence;
-use crate::lint::Scope;
-use crate::lint::machine::Machine;
-use crate::lint::read::{self, Form};
-use crate::lint::scope::Extent;
-use crate::lint::text::Text;
-use crate::lint::tree::{self, Known, PLACES};
 
 /// The longest file that is read.
 pub(super) const LONGEST: u64 = 4 << 20;

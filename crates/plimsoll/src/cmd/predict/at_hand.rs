@@ -9,11 +9,10 @@ use lab::model_bench::ModelBench;
 use lab::study::{AtHand, DiskKind, Study, SwapAtHand};
 use mm::capture::{Capture, Frame};
 use mm::catalogue::{self, DefaultRule};
+use mm::quantity;
 use mm::settings::{Setting, Settings};
 use mm::snapshot::Snapshot;
 use mm::units::Bytes;
-
-use super::super::set;
 
 /// The kernel that is modelled and proved where nothing says which.
 pub(crate) const DEFAULT_KERNEL: &str = "6.1";
@@ -324,7 +323,8 @@ fn not_its_own(study: &Study) -> String {
 }
 
 fn memory(text: &str) -> Result<Bytes, String> {
-    let size = set::size(text).filter(|size| size.0 >= 64 << 20);
+    let size = quantity::size(text).ok();
+    let size = size.filter(|size| size.0 >= 64 << 20);
     size.ok_or_else(|| "give a size of at least 64 MiB, as in 16G".to_owned())
 }
 

@@ -1,10 +1,10 @@
 //! What was measured on real kernels: the arms of built-in studies that set the tunable.
 
 use lab::effects::{self, Effect};
+use look::fact::or_unsaid;
 use mm::catalogue::{Tunable, named};
 use serde::Serialize;
 
-use crate::fact::or_unsaid;
 use crate::view::page::Page;
 
 /// Arms that the text shows.

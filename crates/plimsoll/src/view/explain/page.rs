@@ -1,8 +1,9 @@
 //! The explanation as text of 80 columns.
 
+use look::fact::or_unsaid;
+
 use super::value::upper;
 use super::{Explanation, found};
-use crate::fact::or_unsaid;
 use crate::term::Canvas;
 use crate::view::page::Page;
 

@@ -1,6 +1,9 @@
 //! Values that somebody proposes for a machine, judged: what they change in bytes, what lint says
 //! of them there, what could not be told, and what was measured.
 
+use look::fact::or_unsaid;
+use look::lint::Severity;
+use look::lint::planned;
 use mm::capture::Frame;
 use mm::catalogue::{self, Named};
 use mm::settings::Setting;
@@ -9,9 +12,6 @@ use serde::Serialize;
 
 use super::found::{self, Found};
 use crate::changing::plan::{Effect, effects};
-use crate::fact::or_unsaid;
-use crate::lint::Severity;
-use crate::lint::planned;
 use crate::term::Canvas;
 use crate::view::page::Page;
 

@@ -1,11 +1,11 @@
 //! The first line: the value, and whether it is the kernel's own.
 
+use look::fact::or_unsaid;
 use mm::catalogue::{Of, Scope, Standing};
 
 use super::default::{Default, partner_rules};
 use super::looked::Looked;
 use super::value::{Values, words};
-use crate::fact::or_unsaid;
 
 /// The value here and what there is to say of it, in one sentence without its period.
 pub(crate) fn answer(looked: Looked<'_>, values: &Values, default: &Default) -> String {

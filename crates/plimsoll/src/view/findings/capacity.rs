@@ -1,13 +1,13 @@
 //! How full the machine is, and of what.
 
+use look::fact::Missing;
+use look::share::{Share, of};
 use mm::kernel_log::Event;
 use mm::units::{Bytes, Kib};
 
 use super::facts::Looked;
 use super::finding::{Answer, Said, Severity, Sure};
 use super::zram;
-use crate::fact::Missing;
-use crate::view::share::{Share, of};
 
 /// Part of a whole in percent, rounded down; `None` where it is more than the whole.
 pub(super) fn share(part: Kib, whole: Kib) -> Option<u64> {

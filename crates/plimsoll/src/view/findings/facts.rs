@@ -2,6 +2,7 @@
 //!
 //! An amount comes from meminfo, or from the report of a kernel log where there is no meminfo.
 
+use look::fact::{Fact, Missing};
 use mm::capture::Frame;
 use mm::catalogue::folder;
 use mm::kernel_log::{Holders, Report};
@@ -12,7 +13,6 @@ use mm::snapshot::Snapshot;
 use mm::units::{Bytes, Kib, PageSize, Pages};
 use mm::zoneinfo::{Zone, Zoneinfo};
 
-use crate::fact::{Fact, Missing};
 use crate::view::interval::Interval;
 
 /// A frame, parsed, and what happened since an earlier one.

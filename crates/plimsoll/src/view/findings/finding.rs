@@ -1,8 +1,8 @@
 //! A finding: what is the case, why, how sure that is, what to do and what not to do.
 
+use look::fact::Fact;
 use serde::Serialize;
 
-use crate::fact::Fact;
 use crate::term::bad;
 use crate::view::page::Page;
 

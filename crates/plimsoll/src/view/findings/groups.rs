@@ -1,5 +1,7 @@
 //! Control groups that are at their limit, or whose protection does not hold.
 
+use look::fact::{Fact, Missing, or_unsaid};
+use look::share::Share;
 use mm::hierarchy::Protection;
 use mm::memcg::{Limit, Memcg};
 use mm::units::Bytes;
@@ -7,8 +9,6 @@ use mm::units::Bytes;
 use super::facts::Looked;
 use super::finding::{Answer, Said, Severity, Sure};
 use super::movement::{PAGES_PER_SECOND, weight};
-use crate::fact::{Fact, Missing, or_unsaid};
-use crate::view::share::Share;
 
 const NEXT: &str = "plimsoll inspect --section control-groups";
 

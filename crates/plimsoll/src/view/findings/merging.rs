@@ -1,5 +1,6 @@
 //! Samepage merging that costs more than it brings, or brings nothing.
 
+use look::fact::{Fact, Missing};
 use mm::catalogue::folder;
 use mm::formula::ksm::{general_profit, rmap_items};
 use mm::ksm::Ksm;
@@ -7,7 +8,6 @@ use mm::units::Bytes;
 
 use super::facts::Looked;
 use super::finding::{Answer, Said, Severity};
-use crate::fact::{Fact, Missing};
 
 const NEEDS: Missing = Missing("KSM's counters");
 

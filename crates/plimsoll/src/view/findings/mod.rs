@@ -20,10 +20,10 @@ mod zram;
 
 use std::collections::BTreeMap;
 
+use look::fact::Missing;
 use serde::Serialize;
 
 use super::page::Page;
-use crate::fact::Missing;
 
 pub(crate) use facts::Looked;
 pub(crate) use finding::{Finding, Said, Severity, Sure};

@@ -1,8 +1,9 @@
 //! What happens now: kills, stalls, swapping, refaults and compaction.
 
+use look::fact::{Missing, or_unsaid};
+
 use super::facts::Looked;
 use super::finding::{Answer, Said, Severity, Sure};
-use crate::fact::{Missing, or_unsaid};
 
 /// Pages a second from which swapping or refaulting counts: 4 MiB/s with 4 KiB pages.
 pub(super) const PAGES_PER_SECOND: f64 = 1024.0;

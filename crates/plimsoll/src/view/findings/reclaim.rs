@@ -1,9 +1,10 @@
 //! Reclaim since boot: who did it, and whether it came to anything.
 
+use look::fact::Missing;
+use look::share::Share;
+
 use super::facts::Looked;
 use super::finding::{Answer, Said, Severity, Sure};
-use crate::fact::Missing;
-use crate::view::share::Share;
 use crate::view::tools::Top;
 
 /// Tasks reclaimed more than kswapd did.

@@ -1,12 +1,12 @@
 //! Memory that is held back: the reserve, the boost, and nodes that keep to themselves.
 
+use look::fact::Missing;
+use look::share::percent;
 use mm::recompute::{Kswapd, Place};
 use mm::units::Pages;
 
 use super::facts::Looked;
 use super::finding::{Answer, Said, Severity};
-use crate::fact::Missing;
-use crate::view::share::percent;
 
 /// Every zone of a node that a request could use is below low: kswapd is at work, or allocations
 /// reclaim for themselves.

@@ -1,12 +1,12 @@
 //! Kernel objects: slab as a whole, and one cache that holds most of it.
 
+use look::fact::{Fact, Missing, or_unsaid};
+use look::share::Share;
 use mm::units::{Bytes, Kib};
 
 use super::capacity::part_of;
 use super::facts::Looked;
 use super::finding::{Answer, Said, Severity, Sure};
-use crate::fact::{Fact, Missing, or_unsaid};
-use crate::view::share::Share;
 use crate::view::tools::{Slab, slab_caches};
 
 /// From here on slab is worth a word where nobody knows of how much memory: a GiB.

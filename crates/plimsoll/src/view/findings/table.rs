@@ -1,10 +1,11 @@
 //! Every finding: its name, how bad it is at worst, the facts that it needs, its page, and the rule
 //! that looks for it.
 
+use look::pages::{Entry, Pages};
+
 use super::facts::Looked;
 use super::finding::{Answer, Severity};
 use super::{capacity, groups, merging, movement, reclaim, reserve, slab, untold, writeback, zram};
-use crate::pages::{Entry, Pages};
 
 /// A row of the table.
 #[derive(Debug)]

@@ -1,12 +1,12 @@
 //! Memory that is in no line, named by what fits it.
 
+use look::fact::{Fact, Missing};
+use look::share::Share;
 use mm::units::Kib;
 
 use super::facts::Looked;
 use super::finding::{Answer, Said, Severity, Sure};
-use crate::fact::{Fact, Missing};
 use crate::view::memory::Memory;
-use crate::view::share::Share;
 
 /// Percent of memory from which a rest is worth a word. Drivers of healthy machines have less.
 const WORTH: u64 = 15;

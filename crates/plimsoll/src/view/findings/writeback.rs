@@ -1,11 +1,11 @@
 //! What is dirty: writers that wait for it, and how long it takes to be written.
 
+use look::fact::{Missing, or_unsaid};
 use mm::memcg::Memcg;
 use mm::units::Pages;
 
 use super::facts::Looked;
 use super::finding::{Answer, Said, Severity, Sure};
-use crate::fact::{Missing, or_unsaid};
 use crate::view::flush::Flush;
 
 const NEEDS: Missing = Missing("the dirty thresholds");

@@ -1,11 +1,11 @@
 //! Swap that is compressed memory: full, or much of memory by itself.
 
+use look::fact::{Fact, Missing, or_unsaid};
 use mm::units::{Bytes, Kib};
 
 use super::capacity::{by_available, is_full, of_total, share};
 use super::facts::Looked;
 use super::finding::{Answer, Said};
-use crate::fact::{Fact, Missing, or_unsaid};
 
 /// Whether all swap is on zram.
 pub(super) fn is_all_swap(looked: &Looked<'_>) -> Fact<bool> {

@@ -1,6 +1,7 @@
 //! The answer in at most five sentences: whose kill, why the zones or the limit refused, who held
 //! the memory, what would have let it pass.
 
+use look::fact::or_unsaid;
 use mm::kernel_log::{Answer, Cause, Event, Gfp, Holders, Panic, Refusal, Refused, Report, Whose};
 use mm::units::Bytes;
 
@@ -11,7 +12,6 @@ use super::limit::of_group;
 use super::refused::of_zones;
 use super::settings::Settings;
 use super::words;
-use crate::fact::or_unsaid;
 
 /// Sentences at most.
 const MOST: usize = 5;

@@ -1,10 +1,9 @@
 //! Why the zones refused, by their numbers in the report.
 
+use look::fact::or_unsaid;
 use mm::kernel_log::{Answer, Cause, Refusal, Report, Whose, ZoneCheck, has_high_memory};
 use mm::units::{Bytes, Kib, Pages};
 use mm::zoneinfo::ZoneKind;
-
-use crate::fact::or_unsaid;
 
 /// Why the zones refused: the main reason, then one that holds beside it.
 pub(super) fn of_zones(report: &Report, cause: &Cause) -> Vec<String> {

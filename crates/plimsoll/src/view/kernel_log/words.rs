@@ -1,9 +1,8 @@
 //! Words of a report: its kinds, its zones' answers, the parts of memory.
 
+use look::fact::or_unsaid;
 use mm::kernel_log::{Answer, Event, Refusal, Report, Whose, ZoneCheck};
 use mm::units::{Bytes, Kib};
-
-use crate::fact::or_unsaid;
 
 /// The kind of an event, in the JSON.
 pub(super) fn event(event: Event) -> &'static str {

@@ -1,13 +1,13 @@
 //! The dirty thresholds in bytes, and in seconds at what each device writes.
 
+use look::fact::or_unsaid;
+use look::share::percent;
 use mm::bdi::Stats;
 use mm::units::{Bytes, Kib, Pages};
 
 use super::super::value::{Values, words};
 use super::row::Row;
-use crate::fact::or_unsaid;
 use crate::view::explain::looked::Looked;
-use crate::view::share::percent;
 
 /// Devices that are shown.
 const SHOWN: usize = 8;

@@ -1,11 +1,11 @@
 //! A limit or protection of control groups: where it is set, and what the groups hold.
 
+use look::fact::or_unsaid;
 use mm::capture::Frame;
 use mm::units::Bytes;
 
 use super::super::value::Values;
 use super::row::Row;
-use crate::fact::or_unsaid;
 use crate::view::explain::looked::Looked;
 
 /// Groups that are shown.

@@ -1,13 +1,13 @@
 //! Watermarks, boosts and lowmem reserves, zone by zone.
 
+use look::fact::or_unsaid;
+use look::share::percent;
 use mm::units::{Bytes, Pages};
 use mm::zoneinfo::{Zone, Zoneinfo};
 
 use super::super::value::Values;
 use super::row::Row;
-use crate::fact::or_unsaid;
 use crate::view::explain::looked::Looked;
-use crate::view::share::percent;
 
 fn zones(looked: Looked<'_>) -> impl Iterator<Item = &'_ Zone> {
     let zones = looked

@@ -1,12 +1,12 @@
 //! Memory that is promised, set aside or given in large pieces.
 
+use look::fact::or_unsaid;
+use look::share::percent;
 use mm::units::Bytes;
 
 use super::super::value::Values;
 use super::row::Row;
-use crate::fact::or_unsaid;
 use crate::view::explain::looked::Looked;
-use crate::view::share::percent;
 
 /// The commit limit and what is committed.
 pub(super) fn commit(looked: Looked<'_>, _values: &Values) -> Vec<Row> {

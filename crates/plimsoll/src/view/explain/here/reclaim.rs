@@ -1,12 +1,12 @@
 //! What decides which pages reclaim takes, and how much there is of each.
 
+use look::share::percent;
 use mm::meminfo::Meminfo;
 use mm::units::{Bytes, Kib};
 
 use super::super::value::Values;
 use super::row::Row;
 use crate::view::explain::looked::Looked;
-use crate::view::share::percent;
 use crate::view::swap::effect;
 
 fn row(
