@@ -36,6 +36,7 @@ mod timeline;
 mod tools;
 mod unreadable;
 mod watermark_rule;
+mod wrote;
 mod zone_checks;
 mod zones;
 

@@ -75,6 +75,11 @@ impl Said {
         }
     }
 
+    /// How much it matters.
+    pub(super) fn severity(&self) -> Severity {
+        self.severity
+    }
+
     /// What does not help.
     pub(crate) fn not(self, not: impl Into<String>) -> Self {
         Self {
