@@ -1,27 +1,29 @@
 //! Files that a user names to be written: a report, a capture.
 //!
-//! The folder may be one like `/tmp`, in which others have put a link or a pipe under the name.
-//! What belongs neither to the user nor to root is replaced or refused, and never written into.
+//! The folder may be one like `/tmp`, in which others have put a link or a pipe under the name, or
+//! a link on the way to it. What belongs neither to the user nor to root is replaced or refused,
+//! and neither written into nor followed.
 
 use std::ffi::{OsStr, OsString};
-use std::fs::{DirBuilder, File};
+use std::fs::File;
 use std::io::{self, Write as _};
 use std::os::unix::ffi::OsStringExt as _;
-use std::os::unix::fs::DirBuilderExt as _;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
-use rustix::fs::{Mode, OFlags, PROC_SUPER_MAGIC, fstatfs, readlinkat};
+use rustix::fs::{FileType, Mode, OFlags, PROC_SUPER_MAGIC, Stat};
+use rustix::fs::{fstatfs, mkdirat, openat, readlinkat};
 use rustix::io::Errno;
 
 use crate::trust::is_believed;
 use crate::walk::MOST_LINKS;
-use crate::{Attributes, Folder, Found, Kind, Lasts, Refused};
+use crate::{Attributes, Folder, Kind, Lasts, Refused};
 
 /// Puts these bytes into a file, whole or not at all, and into a device or a pipe as they are. A
 /// link of the user's or of root's is followed, that of somebody else replaced.
 ///
 /// # Errors
-/// What the system says; [`Refused::Owner`] for a pipe of somebody else.
+/// What the system says; [`Refused::Owner`] for a pipe of somebody else, or a link of theirs on the
+/// way.
 pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut path = path.to_owned();
     for _ in 0..MOST_LINKS {
@@ -30,7 +32,7 @@ pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
             Next::Replace => {
                 return folder.replace(name, bytes, Attributes::new_file(), Lasts::PowerCut);
             }
-            Next::Append => return append(&path, bytes),
+            Next::Append(follow) => return append(&folder, name, follow, bytes),
             Next::Follow(to) => path = folder.path().join(to),
         }
     }
@@ -40,12 +42,43 @@ pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
 /// The folder that files will be written into: it is made where it is missing, and tried out.
 ///
 /// # Errors
-/// What the system says.
+/// What the system says; [`Refused::Owner`] for a link of somebody else on the way.
 pub fn folder(path: &Path) -> io::Result<Folder> {
-    DirBuilder::new().recursive(true).mode(0o755).create(path)?;
-    let folder = Folder::at(path)?;
+    let folder = made(path)?;
     folder.try_out()?;
     Ok(folder)
+}
+
+fn made(path: &Path) -> io::Result<Folder> {
+    match opened(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        found => return found,
+    }
+    let name = path.file_name().ok_or(io::ErrorKind::NotFound)?;
+    let above = made(folder_of(path))?;
+    match mkdirat(above.fd(), name, Mode::from_raw_mode(0o755)) {
+        Ok(()) | Err(Errno::EXIST) => above.entry(name)?.into_folder(),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// A folder by its path, on which each link belongs to the user or to root.
+fn opened(path: &Path) -> io::Result<Folder> {
+    let is_up = |part| part == Component::ParentDir;
+    let (top, path) = match path.is_absolute() || path.components().any(is_up) {
+        true => ("/", std::path::absolute(path)?),
+        // Whoever works in a folder may not be allowed to enter those above it.
+        false => (".", path.to_owned()),
+    };
+    let own_links = |below: &Path, stat: &Stat| {
+        let is_link = FileType::from_raw_mode(stat.st_mode) == FileType::Symlink;
+        match is_link && !is_believed(stat.st_uid) {
+            true => Err(of_others(Path::new(top).join(below), stat.st_uid)),
+            false => Ok(()),
+        }
+    };
+    let top = Folder::at(Path::new(top))?;
+    top.find_checked(&path, &own_links)?.into_folder()
 }
 
 /// The folder in which a file lies by its path.
@@ -59,8 +92,8 @@ pub fn folder_of(path: &Path) -> &Path {
 enum Next {
     /// Put a new file there.
     Replace,
-    /// Write into what is there.
-    Append,
+    /// Write into what is there; a link only if it is the kernel's.
+    Append(OFlags),
     /// Look where a link leads.
     Follow(PathBuf),
 }
@@ -74,20 +107,20 @@ fn next(folder: &Folder, name: &OsStr) -> io::Result<Next> {
     Ok(match found.kind() {
         Kind::Folder => return Err(io::ErrorKind::IsADirectory.into()),
         // The kernel's, as `/proc/self/fd/1`: it leads to what no path may have.
-        Kind::Link if is_believed && is_of_processes(folder)? => Next::Append,
+        Kind::Link if is_believed && is_of_processes(folder)? => Next::Append(OFlags::empty()),
         Kind::Link if is_believed => {
             let to = readlinkat(folder.fd(), name, Vec::new())?;
             Next::Follow(OsString::from_vec(to.into_bytes()).into())
         }
         Kind::Regular | Kind::Link => Next::Replace,
-        Kind::Pipe | Kind::Socket if !is_believed => return Err(of_others(&found)),
-        Kind::Pipe | Kind::Socket | Kind::Device => Next::Append,
+        Kind::Pipe | Kind::Socket if !is_believed => {
+            return Err(of_others(folder.path().join(name), found.owner()));
+        }
+        Kind::Pipe | Kind::Socket | Kind::Device => Next::Append(OFlags::NOFOLLOW),
     })
 }
 
-fn of_others(found: &Found) -> io::Error {
-    let path = found.parent().path().join(found.name());
-    let uid = found.owner();
+fn of_others(path: PathBuf, uid: u32) -> io::Error {
     Refused::Owner { path, uid }.into()
 }
 
@@ -97,12 +130,12 @@ fn is_of_processes(folder: &Folder) -> io::Result<bool> {
 
 fn place(path: &Path) -> io::Result<(Folder, &OsStr)> {
     let name = path.file_name().ok_or(io::ErrorKind::IsADirectory)?;
-    Ok((Folder::at(folder_of(path))?, name))
+    Ok((opened(folder_of(path))?, name))
 }
 
-fn append(path: &Path, bytes: &[u8]) -> io::Result<()> {
+fn append(folder: &Folder, name: &OsStr, follow: OFlags, bytes: &[u8]) -> io::Result<()> {
     let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::NOCTTY | OFlags::CLOEXEC;
-    let file = rustix::fs::open(path, flags, Mode::empty())?;
+    let file = openat(folder.fd(), name, flags | follow, Mode::empty())?;
     File::from(file).write_all(bytes)
 }
 
@@ -198,5 +231,32 @@ mod tests {
         fs::write(at("file"), "").expect("a file");
         folder(&at("file")).expect_err("a file");
         assert_eq!(folder_of(Path::new("a")), Path::new("."));
+    }
+
+    #[test]
+    fn a_link_of_somebody_else_on_the_way_leads_nowhere() {
+        let (_directory, at) = place();
+        fs::create_dir(at("in")).expect("a folder");
+        symlink("in", at("own")).expect("a link");
+        folder(&at("own/../own/a/b")).expect("made");
+        write(&at("own/a/b/file"), b"text").expect("written");
+        assert_eq!(text(&at("in/a/b/file")), "text");
+        symlink("in", at("link")).expect("a link");
+        if lchown(at("link"), Some(NOBODY), None).is_err() {
+            println!("skipped: only root can give a link away");
+            return;
+        }
+        let errors = [
+            folder(&at("link")).map(drop),
+            folder(&at("link/made")).map(drop),
+            write(&at("link/file"), b"text"),
+            write(&at("in/../link/a/b/other"), b"text"),
+        ];
+        for error in errors {
+            let error = error.expect_err("not ours").to_string();
+            assert!(error.contains("belongs to user 65534"), "{error}");
+        }
+        assert_eq!(fs::read_dir(at("in")).expect("a folder").count(), 1);
+        assert_eq!(fs::read_dir(at("in/a/b")).expect("a folder").count(), 1);
     }
 }

@@ -3,16 +3,21 @@
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, Metadata};
 use std::io::{self, Write as _};
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
 
-use rustix::fs::{AtFlags, Gid, Mode, OFlags, Uid, fchmod, fchown, openat, renameat, unlinkat};
+use rustix::fs::{AtFlags, FlockOperation, Gid, Mode, OFlags, Uid};
+use rustix::fs::{fchmod, fchown, flock, openat, renameat, unlinkat};
 use rustix::io::Errno;
 use rustix::rand::{GetRandomFlags, getrandom};
 
-use crate::Folder;
+use crate::{Folder, Found};
 
 /// Names that are tried for the draft: others may put files where it is made.
 const TRIES: usize = 8;
+
+/// Files of a folder among which drafts that were left are looked for.
+const MOST_SWEPT: usize = 10_000;
 
 /// Who owns a file that is put in the place of another, and who may do what with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,16 +84,37 @@ impl Folder {
         attributes: Attributes,
         lasts: Lasts,
     ) -> io::Result<()> {
-        let (draft, file) = self.draft(name, attributes.mode.map_or(NEW, |_| PRIVATE))?;
-        let put = fill(file, bytes, attributes, lasts)
-            .and_then(|()| Ok(renameat(self.fd(), &draft, self.fd(), name)?));
-        if put.is_err() {
-            unlinkat(self.fd(), &draft, AtFlags::empty()).ok();
+        let mut put = self.put(name, bytes, attributes, lasts);
+        for _ in 1..TRIES {
+            match &put {
+                // Another writer has found the draft before it was locked.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                    put = self.put(name, bytes, attributes, lasts);
+                }
+                _ => break,
+            }
         }
         put.and_then(|()| match lasts {
             Lasts::PowerCut => self.sync(),
             Lasts::Process => Ok(()),
         })
+    }
+
+    /// Fills a draft and gives it the name; it is locked until it has that.
+    fn put(
+        &self,
+        name: &OsStr,
+        bytes: &[u8],
+        attributes: Attributes,
+        lasts: Lasts,
+    ) -> io::Result<()> {
+        let (draft, mut file) = self.draft(name, attributes.mode.map_or(NEW, |_| PRIVATE))?;
+        let put = fill(&mut file, bytes, attributes, lasts)
+            .and_then(|()| Ok(renameat(self.fd(), &draft, self.fd(), name)?));
+        if put.is_err() {
+            unlinkat(self.fd(), &draft, AtFlags::empty()).ok();
+        }
+        put
     }
 
     /// Removes a file of this folder, and has that on the disk when it returns; whether it was
@@ -97,6 +123,7 @@ impl Folder {
     /// # Errors
     /// What the system says.
     pub fn remove(&self, name: &OsStr) -> io::Result<bool> {
+        self.sweep(name);
         match unlinkat(self.fd(), name, AtFlags::empty()) {
             Ok(()) => self.sync().map(|()| true),
             Err(Errno::NOENT) => Ok(false),
@@ -129,22 +156,49 @@ impl Folder {
         Ok(unlinkat(self.fd(), draft, AtFlags::empty())?)
     }
 
-    /// A new, empty file. No loader and no collector reads its name, which begins with a dot and
-    /// does not end as the other's.
+    /// A new, empty file, locked. No loader and no collector reads its name, which begins with a
+    /// dot and does not end as the other's.
     fn draft(&self, name: &OsStr, mode: Mode) -> io::Result<(OsString, File)> {
+        self.sweep(name);
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW;
         for _ in 0..TRIES {
             let mut draft = OsString::from(".");
             draft.push(name);
             draft.push(format!(".{:08x}", number()?));
             match openat(self.fd(), &draft, flags | OFlags::CLOEXEC, mode) {
-                Ok(file) => return Ok((draft, file.into())),
+                Ok(file) => {
+                    // Somebody else's lock, or none on this file system, only leaves a draft.
+                    flock(&file, FlockOperation::NonBlockingLockExclusive).ok();
+                    return Ok((draft, file.into()));
+                }
                 Err(Errno::EXIST) => {}
                 Err(error) => return Err(error.into()),
             }
         }
         Err(io::ErrorKind::AlreadyExists.into())
     }
+
+    /// Removes the drafts of this name that writers of the same user left who were killed: who
+    /// writes one holds its lock. Whoever replaces or removes the file does so first.
+    pub fn sweep(&self, name: &OsStr) {
+        let own = rustix::process::geteuid().as_raw();
+        for (draft, _) in self.names(MOST_SWEPT).unwrap_or_default() {
+            let is_left = |found: &Found| {
+                let lock = |file| flock(file, FlockOperation::NonBlockingLockExclusive);
+                found.owner() == own && found.open().is_ok_and(|file| lock(file).is_ok())
+            };
+            if is_draft(&draft, name) && self.entry(&draft).is_ok_and(|found| is_left(&found)) {
+                unlinkat(self.fd(), &draft, AtFlags::empty()).ok();
+            }
+        }
+    }
+}
+
+/// Whether a file has the name of a draft of this one.
+fn is_draft(draft: &OsStr, name: &OsStr) -> bool {
+    let rest = draft.as_bytes().strip_prefix(b".");
+    let rest = rest.and_then(|rest| rest.strip_prefix(name.as_bytes())?.strip_prefix(b"."));
+    rest.is_some_and(|digits| digits.len() == 8 && digits.iter().all(u8::is_ascii_hexdigit))
 }
 
 /// A number that differs each time, and need not be a secret: a name that is taken is passed over.
@@ -160,16 +214,16 @@ fn number() -> io::Result<u32> {
 }
 
 /// The owner first: a change of it takes permissions away.
-fn fill(mut file: File, bytes: &[u8], attributes: Attributes, lasts: Lasts) -> io::Result<()> {
+fn fill(file: &mut File, bytes: &[u8], attributes: Attributes, lasts: Lasts) -> io::Result<()> {
     file.write_all(bytes)?;
     if let Some((uid, gid)) = attributes.owner {
         let own = file.metadata()?;
         if (own.uid(), own.gid()) != (uid, gid) {
-            fchown(&file, Some(Uid::from_raw(uid)), Some(Gid::from_raw(gid)))?;
+            fchown(&*file, Some(Uid::from_raw(uid)), Some(Gid::from_raw(gid)))?;
         }
     }
     if let Some(mode) = attributes.mode {
-        fchmod(&file, mode)?;
+        fchmod(&*file, mode)?;
     }
     match lasts {
         Lasts::PowerCut => file.sync_all(),
@@ -234,6 +288,71 @@ mod tests {
         let attributes = Attributes::mode(0o644);
         let replaced = folder.replace(OsStr::new("taken"), b"new", attributes, Lasts::Process);
         replaced.expect_err("a folder has that name");
+        assert_eq!(fs::read_dir(directory.path()).expect("a folder").count(), 1);
+    }
+
+    #[test]
+    fn a_draft_of_a_writer_that_was_killed_is_removed_by_the_next() {
+        let (directory, folder) = place();
+        let at = |name: &str| directory.path().join(name);
+        let make = |name: &str| File::create(at(name)).expect("a file");
+        let names = || {
+            let names = folder.names(99).expect("names").into_iter();
+            names.map(|(name, _)| name).collect::<Vec<_>>()
+        };
+        let name = OsStr::new("a.conf");
+        let stay = [
+            ".a.conf.0123abc",
+            ".a.conf.0123abcg",
+            ".b.conf.0123abcd",
+            "a.conf.0123abcd",
+        ];
+        stay.iter().for_each(|name| drop(make(name)));
+        fs::create_dir(at(".a.conf.00000000")).expect("a folder");
+        symlink("a.conf.0123abcd", at(".a.conf.11111111")).expect("a link");
+        let held = make(".a.conf.22222222");
+        flock(&held, FlockOperation::LockExclusive).expect("a lock");
+        let before = names();
+        let attributes = Attributes::new_file();
+        drop(make(".a.conf.0123abcd"));
+        let replaced = folder.replace(name, b"new", attributes, Lasts::Process);
+        replaced.expect("replaced");
+        drop(make(".a.conf.fedc9876"));
+        assert!(folder.remove(name).expect("removed"));
+        assert_eq!(names(), before);
+    }
+
+    #[test]
+    fn nobody_elses_draft_is_removed() {
+        let (directory, folder) = place();
+        let draft = directory.path().join(".a.conf.0123abcd");
+        fs::write(&draft, "").expect("a file");
+        if std::os::unix::fs::chown(&draft, Some(65534), None).is_err() {
+            println!("skipped: only root can give a file away");
+            return;
+        }
+        let attributes = Attributes::new_file();
+        let replaced = folder.replace(OsStr::new("a.conf"), b"", attributes, Lasts::Process);
+        replaced.expect("replaced");
+        assert!(draft.exists());
+    }
+
+    #[test]
+    fn writers_of_one_file_do_not_remove_the_drafts_of_each_other() {
+        let (directory, folder) = place();
+        let write = |writer: u8| {
+            let text = [writer; 4096];
+            for _ in 0..300 {
+                let attributes = Attributes::new_file();
+                let replaced = folder.replace(OsStr::new("a"), &text, attributes, Lasts::Process);
+                replaced.expect("replaced");
+                let found = fs::read(directory.path().join("a")).expect("there");
+                assert!(found.len() == 4096 && found.iter().all(|byte| *byte == found[0]));
+            }
+        };
+        std::thread::scope(|scope| {
+            (0..4).for_each(|writer| drop(scope.spawn(move || write(writer))));
+        });
         assert_eq!(fs::read_dir(directory.path()).expect("a folder").count(), 1);
     }
 }

@@ -76,7 +76,7 @@ pub(crate) fn walk(
             }
             FileType::Directory => walk.at.push((part, found)),
             _ if todo.is_empty() => return walk.end(whole, stat),
-            _ => return Err(io::ErrorKind::NotADirectory.into()),
+            _ => return Err(Errno::NOTDIR.into()),
         }
     }
     let stat = fstat(walk.here())?;

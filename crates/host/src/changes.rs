@@ -161,6 +161,16 @@ impl Changes {
         Self::with(root, Box::new(NoTimer), lock)
     }
 
+    /// Removes what commands that were killed left of a native file.
+    pub fn sweep(&self, path: &str) {
+        let folder = |above| Folder::at(self.root.path())?.trusted(above);
+        if let Ok((above, name)) = parts(path)
+            && let Ok(folder) = folder(above)
+        {
+            folder.sweep(name);
+        }
+    }
+
     fn with(root: &Root, timer: Box<dyn Timer>, lock: File) -> Self {
         Self {
             root: root.clone(),
@@ -410,6 +420,9 @@ mod tests {
         assert!(native.contains("\nvm.swappiness = 10\n"), "{native}");
         let seen = status::status(&mut Changes::look(&root)).expect("readable without the lock");
         assert!(seen.len() == 1 && !seen[0].has_drifted());
+        // As of a command that was killed before it gave its draft the name.
+        let draft = root.join("etc/sysctl.d/.99-plimsoll.conf.0123abcd");
+        fs::write(draft, "").expect("a file");
         undo::undo(&mut machine, 1, "asked").expect("undone");
         assert_eq!(swappiness(), "60\n");
         assert!(root.names("etc/sysctl.d").is_empty());

@@ -14,7 +14,8 @@
 //! A frame begins with `@`, the time in nanoseconds and an optional label; a file with `=`, its
 //! path without the leading slash, and the length of its text in bytes. The text follows, then a
 //! newline of the format's own. Paths that begin with `plimsoll/` are not kernel files but the
-//! bench's notes.
+//! bench's notes. A control character of a path or label is written as `\u000a`, so that no name
+//! ends its header ([`name`]).
 
 use alloc::borrow::ToOwned;
 use alloc::collections::BTreeMap;
@@ -24,6 +25,7 @@ use core::fmt::Write as _;
 
 use crate::units::Nanos;
 
+mod name;
 mod recover;
 
 pub use recover::{Fault, Recovered};
@@ -128,9 +130,8 @@ impl Capture {
                     .frames
                     .last_mut()
                     .ok_or(CaptureError::NoFrame { line })?;
-                frame
-                    .files
-                    .insert(path.to_owned(), reader.take(path, length)?);
+                let content = reader.take(path, length)?;
+                frame.files.insert(name::read(path), content);
             } else {
                 let found = header.chars().take(60).collect();
                 return Err(CaptureError::Header {
@@ -152,11 +153,16 @@ impl Frame {
 
     /// Appends the frame's text.
     pub fn write(&self, text: &mut String) {
-        let label = self.label.as_deref().unwrap_or_default();
+        let label = name::written(self.label.as_deref().unwrap_or_default());
         let gap = if label.is_empty() { "" } else { " " };
         let _ = writeln!(text, "@ {}{gap}{label}", self.at.0);
         for (path, content) in &self.files {
-            let _ = writeln!(text, "= {path} {}\n{content}", content.len());
+            let _ = writeln!(
+                text,
+                "= {} {}\n{content}",
+                name::written(path),
+                content.len()
+            );
         }
     }
 
@@ -170,12 +176,13 @@ impl Frame {
         let label = label.filter(|label| !label.is_empty());
         Some(Self {
             at,
-            label: label.map(str::to_owned),
+            label: label.map(name::read),
             files: BTreeMap::new(),
         })
     }
 }
 
+/// A file's path, as it is written, and the length of its text.
 fn file_header(header: &str) -> Option<(&str, usize)> {
     let (path, length) = header.strip_prefix("= ")?.rsplit_once(' ')?;
     Some((path, length.parse().ok()?))

@@ -1,14 +1,21 @@
-//! The kernel's rules by release: one row for each way in which a figure has been made.
+//! The kernel's rules by release: one row for each way in which a figure has been made, for what
+//! files print, and for each mechanism.
 //!
 //! Where a release is not told, [`crate::snapshot::Snapshot::span`] bounds it by the items that the
 //! files have. Distributions take newer rules into old releases, so a reader tries the rules of the
 //! release first and those of others after them.
 
+mod mechanism;
+mod table;
+
 use crate::formula::available::Rule as Available;
 use crate::formula::dirty::{DirtyableRule as Dirtyable, PercentRule as Percent};
 use crate::formula::reserve::Rule as Reserve;
 use crate::formula::watermarks::Steps;
-use crate::release::{Span, Version};
+use crate::release::Span;
+
+pub use mechanism::{Mechanism, Mechanisms, has};
+pub use table::TABLE;
 
 /// One way in which a figure is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +34,8 @@ pub enum Rule {
     Balance(Balance),
     /// What zoneinfo, meminfo and vmstat print.
     Prints(Print),
+    /// How memory is managed.
+    Does(Mechanism),
 }
 
 /// When kswapd leaves a node alone, for requests of one page (`pgdat_balanced`).
@@ -61,8 +70,6 @@ pub enum Print {
     NoHugetlb,
     /// `VmallocUsed` is always 0.
     NoVmalloc,
-    /// Lists of CPUs whose length the kernel tunes between `high_min` and `high_max`.
-    TunedLists,
     /// The square-root rule of `vm.min_free_kbytes` ends at 65536.
     SmallLargestRoot,
     /// What an NFS server was sent and has not committed is `nr_unstable`, and counts against the
@@ -80,204 +87,6 @@ pub struct Row {
     /// The kernel's function, or the change that brought it.
     pub source: &'static str,
 }
-
-const fn row(rule: Rule, from: Version, to: Version, source: &'static str) -> Row {
-    let releases = Span { from, to };
-    Row {
-        rule,
-        releases,
-        source,
-    }
-}
-
-const FIRST: Version = Version::FIRST;
-const LAST: Version = Version::LAST;
-
-const fn v(major: u32, minor: u32) -> Version {
-    Version::first(major, minor)
-}
-
-const fn to(major: u32, minor: u32) -> Version {
-    Version::last(major, minor)
-}
-
-/// Every rule, those of one subject from the oldest to the newest.
-pub const TABLE: &[Row] = &[
-    row(
-        Rule::Steps(Steps::Quarters),
-        FIRST,
-        to(4, 5),
-        "setup_per_zone_wmarks",
-    ),
-    row(
-        Rule::Steps(Steps::Scaled),
-        v(4, 6),
-        LAST,
-        "vm.watermark_scale_factor, 4.6",
-    ),
-    row(
-        Rule::Available(Available::LowMarks),
-        FIRST,
-        to(4, 4),
-        "si_mem_available, 3.14",
-    ),
-    row(
-        Rule::Available(Available::Reserve),
-        v(4, 5),
-        to(4, 16),
-        "totalreserve_pages, 4.5",
-    ),
-    row(
-        Rule::Available(Available::Nameless),
-        v(4, 17),
-        to(4, 19),
-        "nr_indirectly_reclaimable, 4.17",
-    ),
-    row(
-        Rule::Available(Available::Reserve),
-        v(4, 20),
-        LAST,
-        "nr_kernel_misc_reclaimable, 4.20",
-    ),
-    row(
-        Rule::Dirtyable(Dirtyable::WithAnonymous),
-        FIRST,
-        to(3, 2),
-        "determine_dirtyable_memory",
-    ),
-    row(
-        Rule::Dirtyable(Dirtyable::WithAnonymousBeyondReserve),
-        v(3, 3),
-        to(3, 13),
-        "dirty_balance_reserve, 3.3",
-    ),
-    row(
-        Rule::Dirtyable(Dirtyable::FileBeyondReserve),
-        v(3, 14),
-        LAST,
-        "global_dirtyable_memory, 3.14",
-    ),
-    row(
-        Rule::Percent(Percent::Hundredths),
-        FIRST,
-        to(4, 6),
-        "domain_dirty_limits",
-    ),
-    row(
-        Rule::Percent(Percent::OfPageSize),
-        v(4, 7),
-        LAST,
-        "domain_dirty_limits, 4.7",
-    ),
-    row(
-        Rule::Reserve(Reserve::EmptyZonesToo),
-        FIRST,
-        to(5, 7),
-        "setup_per_zone_lowmem_reserve",
-    ),
-    row(
-        Rule::Reserve(Reserve::SkippedZonesUncounted),
-        v(5, 8),
-        Version(5, 10, 49),
-        "clear out zone->lowmem_reserve[] if the zone is empty, 5.8",
-    ),
-    row(
-        Rule::Reserve(Reserve::AllZonesCounted),
-        Version(5, 10, 50),
-        LAST,
-        "setup_per_zone_lowmem_reserve, 5.11 and 5.10.50",
-    ),
-    row(
-        Rule::Balance(Balance::EveryZone),
-        FIRST,
-        to(4, 7),
-        "pgdat_balanced",
-    ),
-    row(
-        Rule::Balance(Balance::AnyZone),
-        v(4, 8),
-        LAST,
-        "pgdat_balanced, 4.8",
-    ),
-    row(
-        Rule::Prints(Print::NoManaged),
-        FIRST,
-        to(3, 7),
-        "managed_pages, 3.8",
-    ),
-    row(
-        Rule::Prints(Print::ListsOfZones),
-        FIRST,
-        to(4, 7),
-        "per-node LRU, 4.8",
-    ),
-    row(
-        Rule::Prints(Print::Nameless),
-        v(4, 17),
-        to(4, 19),
-        "nr_indirectly_reclaimable",
-    ),
-    row(
-        Rule::Prints(Print::NoEmptyZones),
-        FIRST,
-        to(4, 12),
-        "zoneinfo_show_print, 4.13",
-    ),
-    row(
-        Rule::Prints(Print::NoBoost),
-        FIRST,
-        to(4, 20),
-        "watermark_boost, 5.0",
-    ),
-    row(
-        Rule::Prints(Print::HiddenBoost),
-        v(5, 0),
-        to(5, 15),
-        "watermark_boost, 5.0",
-    ),
-    row(
-        Rule::Prints(Print::PrintedBoost),
-        v(5, 16),
-        LAST,
-        "zoneinfo_show_print, 5.16",
-    ),
-    row(
-        Rule::Prints(Print::NoAvailable),
-        FIRST,
-        to(3, 13),
-        "si_mem_available, 3.14",
-    ),
-    row(
-        Rule::Prints(Print::NoHugetlb),
-        FIRST,
-        to(4, 15),
-        "hugetlb_report_meminfo, 4.16",
-    ),
-    row(
-        Rule::Prints(Print::NoVmalloc),
-        v(4, 4),
-        to(5, 2),
-        "meminfo_proc_show, 4.4 and 5.3",
-    ),
-    row(
-        Rule::Prints(Print::TunedLists),
-        v(6, 7),
-        LAST,
-        "pcp->high_min, 6.7",
-    ),
-    row(
-        Rule::Prints(Print::SmallLargestRoot),
-        FIRST,
-        to(5, 7),
-        "calculate_min_free_kbytes, 5.8",
-    ),
-    row(
-        Rule::Prints(Print::Unstable),
-        FIRST,
-        to(5, 7),
-        "NR_UNSTABLE_NFS, discarded in 5.8",
-    ),
-];
 
 /// The rows whose rule `pick` takes out, those that a kernel of `span` may have before the others;
 /// each group from the newest to the oldest.
@@ -310,11 +119,19 @@ impl Row {
     pub fn is_of(&self, span: Span) -> bool {
         self.releases.meets(span)
     }
+
+    fn mechanism(&self) -> Option<Mechanism> {
+        match self.rule {
+            Rule::Does(mechanism) => Some(mechanism),
+            _ => None,
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::release::Version;
     use alloc::vec::Vec;
 
     fn at(major: u32, minor: u32, patch: u32) -> Span {
@@ -419,6 +236,5 @@ mod tests {
         assert_eq!(prints(at(4, 15, 0), Print::NoHugetlb), Some(true));
         assert_eq!(prints(at(4, 16, 0), Print::NoHugetlb), Some(false));
         assert_eq!(prints(at(3, 13, 0), Print::NoAvailable), Some(true));
-        assert_eq!(prints(at(6, 7, 0), Print::TunedLists), Some(true));
     }
 }

@@ -4,8 +4,9 @@
 //! reports with the file, the line and the item.
 
 use alloc::borrow::Cow;
+use alloc::format;
 use alloc::string::String;
-use core::fmt::Write as _;
+use core::fmt::{self, Write as _};
 use core::str::{FromStr, SplitAsciiWhitespace};
 
 /// Why a kernel file's text could not be read.
@@ -113,6 +114,13 @@ pub struct Line<'a> {
     pub number: usize,
     /// The line, without its newline.
     pub text: &'a str,
+}
+
+/// A number of things: `1 file`, `3 files`.
+#[must_use]
+pub fn counted(number: impl fmt::Display + PartialEq + From<u8>, thing: &str) -> String {
+    let end = if number == 1.into() { "" } else { "s" };
+    format!("{number} {thing}{end}")
 }
 
 /// The lines of a file that are not blank.

@@ -193,10 +193,36 @@ fn one_line() -> impl Strategy<Value = String> {
     "[^\\n\\t]{0,12}"
 }
 
+/// A path or label of somebody who knows how a capture is written.
+fn name() -> impl Strategy<Value = String> {
+    let words = [
+        "\n",
+        "\r\n",
+        "\0",
+        "\\",
+        "\\u000a",
+        "\\u005c",
+        "u000a",
+        "000a",
+        "= ",
+        "\n= proc/meminfo 3\n",
+        "@ 5",
+        "\n@ 5 x\n",
+        " 12",
+        " ",
+        "/",
+        "proc/meminfo",
+        "\u{85}",
+        "\u{2028}",
+        "é",
+    ];
+    let word = prop_oneof![select(words.to_vec()).prop_map(String::from), ".{0,3}"];
+    vec(word, 0..8).prop_map(|words| words.concat())
+}
+
 fn frames() -> impl Strategy<Value = Vec<Frame>> {
-    let path = "[a-z0-9/_. -]{1,20}";
-    let files = btree_map(path, any::<String>(), 0..4);
-    let label = option::of("[^\\n]{1,12}");
+    let files = btree_map(name(), any::<String>(), 0..4);
+    let label = option::of(name().prop_filter("none", |label| !label.is_empty()));
     let frame = (any::<u64>(), label, files).prop_map(|(at, label, files)| Frame {
         at: Nanos(at),
         label,
@@ -332,6 +358,17 @@ proptest! {
     fn a_capture_is_read_as_it_was_written(frames in frames()) {
         let capture = Capture { frames };
         prop_assert_eq!(Capture::parse(&capture.to_text()), Ok(capture));
+    }
+
+    #[test]
+    fn no_name_adds_a_frame_or_a_file(path in name(), label in name()) {
+        let meminfo = ("proc/meminfo".to_owned(), "MemTotal: 80 kB\n".to_owned());
+        let files = [(format!("a/{path}"), "text\n".to_owned()), meminfo].into();
+        let label = Some(format!("a{label}"));
+        let capture = Capture { frames: vec![Frame { files, label, ..Frame::default() }] };
+        let recovered = Capture::recover(&capture.to_text()).expect("a capture");
+        prop_assert_eq!(recovered.faults, vec![]);
+        prop_assert_eq!(recovered.capture, capture);
     }
 
     #[test]

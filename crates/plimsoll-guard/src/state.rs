@@ -7,6 +7,8 @@ use change::hold::Restored;
 use change::machine::Value;
 use change::{Cell, Hold};
 use guard::{Event, Policy};
+use host::changes::Forbidden;
+use host::{Root, facts};
 use mm::catalogue;
 use mm::settings::Setting;
 
@@ -52,8 +54,12 @@ impl State {
     /// Sets a tunable; what it was and becomes is in the file before.
     ///
     /// # Errors
-    /// One line.
+    /// One line; always inside a container.
     pub(crate) fn set(&mut self, setting: &Setting) -> Result<(), String> {
+        // `/proc/sys` as a whole is read-only for the unit, which says nothing here.
+        if facts::place(&Root::default()) == facts::Place::Container {
+            return Err(Forbidden::Container.to_string());
+        }
         let set = self.hold.set(&mut self.machine, setting);
         set.map_err(|error| error.to_string())
     }

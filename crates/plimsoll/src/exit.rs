@@ -1,7 +1,9 @@
 //! What a run ends with: an exit code, and one line on stderr when it is an error.
 
+use std::fmt;
 use std::io::ErrorKind;
 
+use anyhow::Context as _;
 use clap::error::{ContextKind, ContextValue, ErrorKind as Mistake};
 
 use crate::term;
@@ -60,8 +62,8 @@ fn lacks_a_verb(error: &clap::Error, verb: &str) -> Option<String> {
     Some(format!("{verb} needs a subcommand: {}", known.join(", ")))
 }
 
-impl std::fmt::Display for Usage {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Display for Usage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
@@ -79,6 +81,11 @@ pub(crate) fn finish(result: anyhow::Result<ExitCode>) -> std::process::ExitCode
             ERROR.into()
         }
     }
+}
+
+/// What was done is said, also where it cannot be told on standard output.
+pub(crate) fn heard(told: anyhow::Result<()>, done: impl fmt::Display) -> anyhow::Result<()> {
+    told.with_context(|| format!("{done}, but that cannot be printed"))
 }
 
 /// The error and its causes; a cause that the text names already is not told twice.

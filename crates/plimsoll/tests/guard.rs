@@ -88,7 +88,7 @@ fn a_wrong_configuration_or_policy_is_one_line_and_exit_code_2() {
             &["release", "missing"],
             "missing: No such file or directory",
         ),
-        (&["events", "--since", "10"], "as in 90s, 10m, 2h"),
+        (&["events", "--since", "ten"], "as in 90s, 10m, 2h"),
     ] {
         let output = output(folder, arguments);
         let error = String::from_utf8_lossy(&output.stderr).into_owned();

@@ -144,7 +144,7 @@ fn wrong_arguments_are_refused() {
     for interval in ["-1", "soon", "1e9", "NaN"] {
         assert_refused(
             &[&format!("--interval={interval}")],
-            "expected a time from 0 s to 60 min",
+            "expected a time from 0 s to 60 min, as in 90s, 10m, 2h",
         );
     }
     assert_refused(&["--watch", "--interval", "0"], "interval");

@@ -2,7 +2,7 @@
 //! come to their list; `calibration/draw.toml`.
 
 use mm::calibration::Costs;
-use mm::release::is_since;
+use mm::rules::{self, Mechanism};
 use mm::zoneinfo::Zoneinfo;
 
 use super::error::CalibrateError;
@@ -36,7 +36,7 @@ pub(super) fn draw(figures: &Figures) -> Result<f64, CalibrateError> {
     let sets = zones.iter().flat_map(|zone| &zone.pagesets);
     let batch = sets.map(|set| set.batch).max().unwrap_or(0);
     let latency = figures.latency("fault")?;
-    let (took, pages) = match is_since(figures.release(DRAWN)?, 6, 7) {
+    let (took, pages) = match rules::has(figures.release(DRAWN)?, Mechanism::TunedPcp) {
         true => (latency.max, batch << SCALE_MAX),
         false => (latency.p99, batch),
     };
@@ -49,7 +49,7 @@ pub(super) fn draw(figures: &Figures) -> Result<f64, CalibrateError> {
 /// ten.
 pub(super) fn lru_add(figures: &Figures) -> Result<f64, CalibrateError> {
     let latency = figures.latency("fault twice")?;
-    let (took, pages) = match is_since(figures.release(DRAWN)?, 6, 10) {
+    let (took, pages) = match rules::has(figures.release(DRAWN)?, Mechanism::LargeFolioBatch) {
         true => (latency.p99, 31.0),
         false => (latency.p90, 15.0),
     };

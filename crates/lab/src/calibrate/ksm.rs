@@ -1,7 +1,7 @@
 //! Samepage merging: `calibration/ksm.toml`.
 
 use mm::calibration::Costs;
-use mm::formula::ksm;
+use mm::rules::{self, Mechanism};
 
 use super::error::CalibrateError;
 use super::figures::{Figures, positive, ps};
@@ -21,7 +21,7 @@ pub(super) fn merging(
     release: &str,
 ) -> Result<(), CalibrateError> {
     let passes = Passes::of(figures)?;
-    passes.costs(costs, ksm::checks_first(release));
+    passes.costs(costs, rules::has(release, Mechanism::KsmChecksFirst));
     let store = figures.per_page("store")? - figures.per_page("store again")?;
     costs.ksm_cow_ps = ps(store);
     let store = figures.per_page("store to zero")? - figures.per_page("store to zero again")?;

@@ -1,7 +1,7 @@
 //! What kswapd takes: `calibration/reclaim.toml` and `calibration/pass.toml`.
 
 use mm::calibration::Costs;
-use mm::release::is_since;
+use mm::rules::{self, Mechanism};
 
 use super::error::CalibrateError;
 use super::figures::{Figures, nanos, positive, ps, two_costs};
@@ -73,7 +73,7 @@ fn one_pass(figures: &Figures, costs: &Costs) -> Result<f64, CalibrateError> {
     let stolen = figures.growth("pgsteal_kswapd", before, after)?;
     let time = figures.kswapd(before, after)? - stolen * nanos(costs.reclaim_file_ps);
     let has_cache = figures.counter("nr_inactive_file", after)? > 0;
-    let begins_anew = has_cache && is_since(figures.release(after)?, 6, 10);
+    let begins_anew = has_cache && rules::has(figures.release(after)?, Mechanism::KswapdRetries);
     let passes = PRIORITIES * if begins_anew { 2.0 } else { 1.0 };
     Ok(time / positive(runs * passes, "fruitless run of kswapd")?)
 }

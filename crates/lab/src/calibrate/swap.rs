@@ -1,7 +1,7 @@
 //! Swap, mapped files, direct I/O and aging: `calibration/swap.toml`, arm by arm.
 
 use mm::calibration::Costs;
-use mm::release::is_since;
+use mm::rules::{self, Mechanism};
 
 use super::error::CalibrateError;
 use super::figures::{Figures, nanos, positive, ps, two_costs};
@@ -81,7 +81,10 @@ pub(super) fn zram(costs: &mut Costs, figures: &Figures) -> Result<(), Calibrate
 /// first leaves the accessed bits above them) and else passes over all. "mixed" ages once, and has
 /// entries that are not accessed. All else is the same, but for some pages that go out.
 pub(super) fn generations(costs: &mut Costs, figures: &Figures) -> Result<(), CalibrateError> {
-    let again = is_since(figures.release(&after("large"))?, 6, 12);
+    let again = rules::has(
+        figures.release(&after("large"))?,
+        Mechanism::FirstWalkLeavesBits,
+    );
     let walked = |label: &str| -> Result<(f64, f64, f64), CalibrateError> {
         let written = figures.growth("pswpout", &before(label), &after(label))?;
         let time = figures.duration(label)? - written * nanos(costs.swap_out_ps);

@@ -9,7 +9,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
-use super::{Capture, CaptureError, Frame, MAGIC, file_header};
+use super::{Capture, CaptureError, Frame, MAGIC, file_header, name};
 use crate::text::shown;
 
 /// A capture and what of it could not be read.
@@ -139,7 +139,7 @@ impl<'a> Reader<'a> {
             frames.push(Frame::default());
         }
         if let Some(frame) = frames.last_mut() {
-            frame.files.insert(path.to_owned(), text);
+            frame.files.insert(name::read(path), text);
         }
     }
 

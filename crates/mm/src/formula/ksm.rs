@@ -3,7 +3,6 @@
 //! `ksm_general_profit` and `ksm_process_profit` in `mm/ksm.c`; since Linux 6.4.
 
 use crate::ksm::KsmNumbers;
-use crate::release::is_since;
 use crate::units::{Bytes, Nanos, PageSize};
 
 /// Bytes of metadata for each candidate page (`struct ksm_rmap_item` on 64-bit kernels).
@@ -38,13 +37,6 @@ pub fn skipped_share(ksm: &KsmNumbers) -> Option<f64> {
     let (skipped, scanned) = (ksm.pages_skipped?, ksm.pages_scanned?);
     let visits = skipped.saturating_add(scanned);
     (visits > 0).then(|| skipped as f64 / visits as f64)
-}
-
-/// Whether ksmd takes a page's checksum before it looks for an equal one that is merged, and leaves
-/// one that has changed alone: since Linux 6.11, by the release as `uname -r` prints it.
-#[must_use]
-pub fn checks_first(release: &str) -> bool {
-    is_since(release, 6, 11)
 }
 
 /// The shortest time in which ksmd can scan `pages` once: the sleeps alone.

@@ -17,7 +17,7 @@ use crate::changing::asked::Asked;
 use crate::changing::plan::Plan;
 use crate::changing::timer::{Watcher, has_systemd};
 use crate::changing::{self, asked, nanos, native, settle, told};
-use crate::exit::ExitCode;
+use crate::exit::{ExitCode, heard};
 use crate::results::wrapped;
 use crate::term;
 
@@ -79,7 +79,13 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         plan.keep(&root)?;
     }
     if !args.json {
-        write!(term::out(), "{}", told::plan(&plan, term::columns()))?;
+        match write!(term::out(), "{}", told::plan(&plan, term::columns())) {
+            // Whoever reads only its beginning must not believe that it is done.
+            Err(error) if !args.dry_run => {
+                bail!("nothing was written: the plan cannot be printed: {error}")
+            }
+            told => told?,
+        }
     }
     if args.dry_run || plan.rows.is_empty() {
         args.data(&plan, None)?;
@@ -95,10 +101,19 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         bail!("nothing was written: see above why; --even-so writes it nevertheless");
     }
     match args.change(&asked, &plan, &root)? {
-        Some(change) => args.tell(&plan, &change)?,
+        Some(change) => heard(args.tell(&plan, &change), written(&change))?,
         None => args.tell_nothing(&Plan::of(&asked, &root)?)?,
     }
     Ok(ExitCode::Done)
+}
+
+/// What became of a change that was written.
+fn written(change: &Change) -> String {
+    let id = change.id;
+    match change.is_pending() {
+        true => format!("change {id} is written and waits for plimsoll confirm {id}"),
+        false => format!("change {id} is written and confirmed"),
+    }
 }
 
 impl Args {

@@ -3,13 +3,13 @@
 use std::io::Write as _;
 
 use anyhow::bail;
-use change::{Ledger, confirm};
+use change::{Change, Ledger, confirm};
 use host::Root;
 use host::changes::Changes;
 use host::facts::since_boot;
 
 use crate::changing::{self, native, settle, told};
-use crate::exit::ExitCode;
+use crate::exit::{ExitCode, heard};
 use crate::term;
 
 /// Confirm a change, so that it is not taken back
@@ -40,22 +40,25 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         .map(|change| native::files_of(&root, change))
         .transpose()?;
     let confirmed = confirm::confirm(&mut machine, id, files.as_ref())?;
-    let now = since_boot();
-    if args.json {
-        let told = told::Told::of(&confirmed, vec![], now);
-        let text = serde_json::to_string(&told::Changes::new(vec![told]))?;
-        writeln!(term::out(), "{text}")?;
-        return Ok(ExitCode::Done);
-    }
-    write!(
-        term::out(),
-        "{}",
-        told::change(&confirmed, now, term::columns())
-    )?;
-    for file in &confirmed.files {
-        writeln!(term::out(), "  in /{file}")?;
-    }
+    let done = format!("change {id} is confirmed");
+    heard(args.tell(&confirmed), done)?;
     Ok(ExitCode::Done)
+}
+
+impl Args {
+    fn tell(&self, confirmed: &Change) -> anyhow::Result<()> {
+        let (mut out, now) = (term::out(), since_boot());
+        if self.json {
+            let told = told::Told::of(confirmed, vec![], now);
+            let text = serde_json::to_string(&told::Changes::new(vec![told]))?;
+            return Ok(writeln!(out, "{text}")?);
+        }
+        write!(out, "{}", told::change(confirmed, now, term::columns()))?;
+        for file in &confirmed.files {
+            writeln!(out, "  in /{file}")?;
+        }
+        Ok(())
+    }
 }
 
 fn only_pending(machine: &mut Changes) -> anyhow::Result<u32> {

@@ -15,7 +15,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use look::lint::{Choice, Report, Severity, page};
 use mm::text::one_line;
 
-use crate::exit::ExitCode;
+use crate::exit::{ExitCode, heard};
 use crate::pages;
 use crate::term::{self, Canvas};
 
@@ -103,9 +103,11 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     if args.diff {
         text = fixing::diff(&report, &targets)? + &text;
     }
-    let mut out = term::out();
-    out.write_all(text.as_bytes())?;
-    out.flush()?;
+    let told = print(&text);
+    match args.fix {
+        true => heard(told, "what is certain is fixed")?,
+        false => told?,
+    }
     let fail_on = args.fail_on.or(settings.fail_on);
     Ok(
         match report.is_better_than(fail_on.unwrap_or(Severity::Warning)) {
@@ -139,15 +141,19 @@ fn fixed(args: &Args, choice: &Choice) -> anyhow::Result<(Targets, Report)> {
 fn undo(args: &Args) -> anyhow::Result<ExitCode> {
     let targets = Targets::read(&args.what, None, None)?;
     let back = fixing::undo(&targets)?;
-    let mut out = term::out();
-    for path in &back {
-        let path = path.display().to_string();
-        writeln!(out, "{}: restored", one_line(&path))?;
-    }
-    if back.is_empty() {
-        writeln!(out, "Nothing was kept by --fix here.")?;
+    let line = |path: &PathBuf| format!("{}: restored\n", one_line(&path.display().to_string()));
+    let told: String = back.iter().map(line).collect();
+    match back.is_empty() {
+        true => print("Nothing was kept by --fix here.\n")?,
+        false => heard(print(&told), "what --fix kept is restored")?,
     }
     Ok(ExitCode::Done)
+}
+
+fn print(text: &str) -> anyhow::Result<()> {
+    let mut out = term::out();
+    out.write_all(text.as_bytes())?;
+    Ok(out.flush()?)
 }
 
 fn written(args: &Args, report: &Report, targets: &Targets) -> anyhow::Result<String> {

@@ -21,6 +21,7 @@ use mm::calibration::Calibration;
 use mm::catalogue::{self, TypedError};
 use mm::scenario::Scenario;
 use mm::settings::{Setting, Settings};
+use mm::text::counted;
 use mm::units::PageSize;
 
 use self::at_hand::{Cpus, Machine, Placed};
@@ -341,10 +342,7 @@ fn show(report: &Report<'_>, arms: Vec<&str>, detail: Detail) -> anyhow::Result<
     };
     let width = term::columns();
     let cpus = arms.first().and_then(|arm| study.arm(arm).ok());
-    let cpus = match cpus.map_or(1, |arm| arm.machine.cpus) {
-        1 => "1 CPU".to_owned(),
-        cpus => format!("{cpus} CPUs"),
-    };
+    let cpus = counted(cpus.map_or(1, |arm| arm.machine.cpus), "CPU");
     let view = View::new(study, arms, pair, width);
     let mut out = term::out();
     writeln!(out, "{}", results::heading(study, width))?;

@@ -5,6 +5,7 @@ use std::io::Write as _;
 use anyhow::{Context as _, bail};
 use lab::calibration;
 use lab::study::{BUILT_IN, Cost, Study, memory, roughly};
+use mm::text::counted;
 use serde::Serialize;
 
 use crate::exit::ExitCode;
@@ -128,10 +129,7 @@ impl Line {
         };
         let machine = mm::units::Bytes(self.machine_memory_bytes);
         let predicting = mm::units::Bytes(self.predict_memory_bytes.next_multiple_of(1 << 20));
-        let cpus = match self.machine_cpus {
-            1 => "1 CPU".to_owned(),
-            cpus => format!("{cpus} CPUs"),
-        };
+        let cpus = counted(self.machine_cpus, "CPU");
         let proof = match self.prove_seconds {
             Some(_) => format!("prove: about {} for one VM", time(self.prove_seconds)),
             None => "for the model only".to_owned(),

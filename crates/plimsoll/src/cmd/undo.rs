@@ -10,7 +10,7 @@ use host::changes::{Changes, NoTimer};
 use host::facts::since_boot;
 
 use crate::changing::{self, settle, told};
-use crate::exit::ExitCode;
+use crate::exit::{ExitCode, heard};
 use crate::term;
 
 /// Undo changes: restore every old value and remove their lines from native files
@@ -71,6 +71,18 @@ struct Done {
     stuck: Vec<String>,
 }
 
+impl Done {
+    /// `changes 3, 5 are taken back`.
+    fn taken_back(&self) -> String {
+        let ids = self.undone.iter().map(|undone| undone.change.id);
+        let ids: Vec<String> = ids.map(|id| id.to_string()).collect();
+        match ids.as_slice() {
+            [one] => format!("change {one} is taken back"),
+            several => format!("changes {} are taken back", several.join(", ")),
+        }
+    }
+}
+
 fn take_back(machine: &mut impl Machine, ids: &[u32]) -> Done {
     let mut done = Done::default();
     for id in ids {
@@ -102,10 +114,30 @@ impl Args {
     }
 
     fn tell(&self, machine: &mut impl Machine, done: Done) -> anyhow::Result<ExitCode> {
+        let told = self.tell_all(machine, &done.undone);
+        let told = match done.undone.is_empty() || self.dry_run {
+            true => told,
+            false => heard(told, done.taken_back()),
+        };
+        let none = "no change stands: there is nothing to take back";
+        match (done.stuck.as_slice(), told) {
+            ([], told) => told?,
+            (stuck, Err(unheard)) => bail!("{}; {unheard:#}", stuck.join("; ")),
+            (stuck, Ok(())) => bail!("{}", stuck.join("; ")),
+        }
+        match (done.undone.as_slice(), self.all) {
+            ([], false) => bail!(none),
+            ([], true) if !self.json => writeln!(term::out(), "{none}")?,
+            _ => {}
+        }
+        Ok(ExitCode::Done)
+    }
+
+    fn tell_all(&self, machine: &mut impl Machine, undone: &[Undone]) -> anyhow::Result<()> {
         let ledger = Ledger::open(machine)?;
         let now = since_boot();
         let mut all = vec![];
-        for undone in &done.undone {
+        for undone in undone {
             let id = undone.change.id;
             let left: Vec<String> = undone.left.iter().map(ToString::to_string).collect();
             if !self.json {
@@ -118,15 +150,7 @@ impl Args {
             let text = serde_json::to_string(&told::Changes::new(all))?;
             writeln!(term::out(), "{text}")?;
         }
-        let none = "no change stands: there is nothing to take back";
-        match done.stuck.as_slice() {
-            [] if !done.undone.is_empty() => {}
-            [] if !self.all => bail!(none),
-            [] if !self.json => writeln!(term::out(), "{none}")?,
-            [] => {}
-            stuck => bail!("{}", stuck.join("; ")),
-        }
-        Ok(ExitCode::Done)
+        Ok(())
     }
 
     fn tell_one(&self, id: u32, left: &[String]) -> anyhow::Result<()> {

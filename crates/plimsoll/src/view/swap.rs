@@ -4,6 +4,7 @@ use look::fact::or_unsaid;
 use look::share::percent;
 use mm::formula::scan_balance::anon_permille;
 use mm::snapshot::Snapshot;
+use mm::text::counted;
 use mm::units::{Bytes, Kib, Pages};
 use mm::zram::Zram;
 use serde::Serialize;
@@ -222,8 +223,7 @@ impl Compressed {
             (self.incompressible_pages, "stored as they are"),
         ] {
             if let Some(pages) = pages.filter(|&pages| pages > 0) {
-                let noun = if pages == 1 { "page" } else { "pages" };
-                text.push_str(&format!(", {pages} {noun} {what}"));
+                text.push_str(&format!(", {} {what}", counted(pages, "page")));
             }
         }
         text

@@ -106,6 +106,10 @@ fn check(place: &Place, name: &str) -> Result<(), String> {
         place.run(&["undo"]);
     }
     let status = place.status()?;
+    let drafts = place.drafts();
+    if !drafts.is_empty() {
+        return Err(format!("drafts are left: {}", drafts.join(", ")));
+    }
     match (place.state(), place.has_native(), status.standing) {
         (State::Old, false, 0) => Ok(()),
         left => Err(format!("taken back: {left:?}")),

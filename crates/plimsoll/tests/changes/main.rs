@@ -106,6 +106,10 @@ const TESTS: &[Test] = &[
         trust::a_vanished_proc_is_an_error_and_no_tunable_is_gone,
     ),
     (
+        "an_output_that_takes_nothing_denies_no_change",
+        trust::an_output_that_takes_nothing_denies_no_change,
+    ),
+    (
         "every_kill_leaves_the_old_or_the_new_state",
         kills::every_kill_leaves_the_old_or_the_new_state,
     ),

@@ -282,6 +282,14 @@ impl Place {
         [of("/etc/sysctl.d"), of("/etc/tmpfiles.d")].concat()
     }
 
+    /// What a command that was killed has left beside the native files.
+    pub(crate) fn drafts(&self) -> Vec<String> {
+        let folders = ["/etc/sysctl.d", "/etc/tmpfiles.d"].map(fs::read_dir);
+        let entries = folders.into_iter().flatten().flatten().flatten();
+        let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+        names.filter(|name| name.starts_with('.')).collect()
+    }
+
     pub(crate) fn has_native(&self) -> bool {
         !self.natives().is_empty()
     }

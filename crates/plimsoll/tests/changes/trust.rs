@@ -6,7 +6,7 @@ use std::process::{Child, Command, Stdio};
 
 use rustix::process::Signal;
 
-use crate::place::{Place, State, signal, stop_watchers};
+use crate::place::{PLIMSOLL, Place, State, signal, stop_watchers};
 use crate::stories::until;
 
 const SWAPPINESS: &str = "/proc/sys/vm/swappiness";
@@ -160,5 +160,39 @@ pub(crate) fn a_vanished_proc_is_an_error_and_no_tunable_is_gone(place: &Place) 
     }
     assert_eq!(place.read(SWAPPINESS), "10");
     place.run(&["undo"]);
+    assert_eq!(place.state(), State::Old);
+}
+
+pub(crate) fn an_output_that_takes_nothing_denies_no_change(place: &Place) {
+    let full = ["sh", "-c", "exec \"$@\" >/dev/full", "sh"];
+    let told = |words: &[&str], told: &str| {
+        let (code, said) = place.ends(&full, words);
+        let is_told = said.contains(told) && said.contains("No space left on device");
+        assert!(code == 2 && is_told, "{words:?}: {code}: {said}");
+    };
+    told(&WAITING, "nothing was written");
+    assert_eq!(place.state(), State::Old);
+    let json: Vec<&str> = [&WAITING[..], &["--json"]].concat();
+    told(
+        &json,
+        "change 1 is written and waits for plimsoll confirm 1",
+    );
+    told(&["confirm"], "change 1 is confirmed");
+    told(&["undo", "1", "--json"], "change 1 is taken back");
+    assert_eq!(place.state(), State::Old);
+    for value in ["10", "20"] {
+        place.run(&["apply", &format!("swappiness={value}"), "--now"]);
+    }
+    told(&["undo", "3", "2"], "changes 3, 2 are taken back");
+    assert_eq!(place.state(), State::Old);
+    // Whoever reads only the beginning of a plan must not believe that it was carried out.
+    let (reader, writer) = std::io::pipe().expect("a pipe");
+    drop(reader);
+    let mut command = Command::new(PLIMSOLL);
+    let ended = command.args(WAITING).stdout(writer).output();
+    let ended = ended.expect("it runs");
+    let said = String::from_utf8_lossy(&ended.stderr).into_owned();
+    let is_told = said.contains("nothing was written");
+    assert!(ended.status.code() == Some(2) && is_told, "{said}");
     assert_eq!(place.state(), State::Old);
 }

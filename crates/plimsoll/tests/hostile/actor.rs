@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 
 use rustix::fs::{CWD, FlockOperation, RenameFlags, flock, inotify, renameat_with};
 use rustix::io::{FdFlags, fcntl_setfd};
+use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous};
 
 use crate::place::PROMPT;
 use crate::process::{as_nobody, wait};
@@ -32,6 +33,7 @@ const ACTORS: &[(&str, Act)] = &[
     ("swap", swap),
     ("swap-when-read", swap_when_read),
     ("catch-draft", catch_draft),
+    ("map-much", map_much),
     ("mount", mount),
 ];
 
@@ -45,8 +47,12 @@ pub(crate) struct Actor {
 impl Actor {
     /// Starts it as the attacker, and waits until it is at work; what it says then.
     pub(crate) fn start(name: &str, paths: &[&Path]) -> (Self, String) {
-        // By the descriptor: the attacker may enter no folder on the way.
-        let mut command = Command::new("/tmp/bin/hostile");
+        Self::start_by(Path::new("/tmp/bin/hostile"), name, paths)
+    }
+
+    /// The same, by a copy of this program that has another name.
+    pub(crate) fn start_by(program: &Path, name: &str, paths: &[&Path]) -> (Self, String) {
+        let mut command = Command::new(program);
         command.args([ACTOR, name]).args(paths);
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = as_nobody(&mut command).spawn().expect("an actor");
@@ -212,6 +218,20 @@ fn catch_draft(paths: &[PathBuf]) {
         }
     });
     say(&caught.to_string());
+}
+
+/// Maps 120 TiB of addresses, and touches none; says which process it is.
+#[expect(unsafe_code, reason = "a mapping")]
+fn map_much(_: &[PathBuf]) {
+    let flags = MapFlags::PRIVATE | MapFlags::NORESERVE;
+    for _ in 0..120 {
+        let none = std::ptr::null_mut();
+        // SAFETY: the kernel chooses the address, and nobody uses it.
+        let mapped = unsafe { mmap_anonymous(none, 1 << 40, ProtFlags::READ, flags) };
+        mapped.expect("addresses");
+    }
+    say(&std::process::id().to_string());
+    wait_for_the_end();
 }
 
 /// Mounts a file system of its own, by the setuid program that lets everybody do so. Nobody serves

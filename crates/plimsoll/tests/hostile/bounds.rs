@@ -41,6 +41,11 @@ pub(crate) const ATTACKS: &[Attack] = &[
         run: |place| named(place, "counters"),
     },
     Attack {
+        name: "packed_counters_in_the_place_of_a_file",
+        must_not: "no verb takes more than 1 GiB for 62 kB that unpack to such lines",
+        run: |place| named(place, "packed"),
+    },
+    Attack {
         name: "a_dictionary_in_the_place_of_a_file",
         must_not: "no verb takes the memory that the head of a compressed file asks for",
         run: |place| named(place, "dictionary"),
@@ -59,6 +64,11 @@ pub(crate) const ATTACKS: &[Attack] = &[
         name: "a_huge_file_in_a_folder",
         must_not: "no verb takes more than 1 GiB for a repository, image or evidence",
         run: |place| inside(place, "huge"),
+    },
+    Attack {
+        name: "lines_in_a_folder",
+        must_not: "no verb takes more than 1 GiB for files of such lines",
+        run: |place| inside(place, "lines"),
     },
     Attack {
         name: "own_files_that_are_none",
@@ -144,6 +154,8 @@ fn make(kind: &str, path: &Path) {
         "FIFO" => drop(Command::new("mkfifo").arg(path).status().expect("mkfifo")),
         "device" => symlink("/dev/zero", path).expect("a link"),
         "counters" => counters(path),
+        "packed" => packed(path),
+        "lines" => lines(path),
         "dictionary" => dictionary(path),
         _ => huge(path),
     }
@@ -153,6 +165,25 @@ fn make(kind: &str, path: &Path) {
 fn counters(path: &Path) {
     let text = format!("nr_free_pages 1\n{}", "a 1\n".repeat(16 << 20));
     fs::write(path, text).expect("room");
+}
+
+fn packed(path: &Path) {
+    let plain = path.with_extension("plain");
+    counters(&plain);
+    let packed = fs::File::create(path).expect("a file");
+    let mut gzip = Command::new("gzip");
+    let packed = gzip.args(["-9", "-c"]).arg(&plain).stdout(packed).status();
+    assert!(packed.expect("gzip").success());
+    fs::remove_file(plain).expect("a file");
+}
+
+/// As many as fit into the longest file that lint reads.
+fn lines(path: &Path) {
+    fs::write(
+        path,
+        format!("vm.swappiness=1\n{}", "a\n".repeat(2_000_000)),
+    )
+    .expect("room");
 }
 
 /// A stream of xz whose block asks for a dictionary of 4 GiB (property 40 of filter 0x21), and holds
@@ -214,8 +245,9 @@ fn named(place: &Place, kind: &str) -> Outcome {
         ([*words, &[name]].concat(), "/")
     };
     // A trace may be as long as it likes.
-    let is_bounded =
-        |words: &&&[&str]| !matches!(kind, "huge" | "counters") || !words.contains(&"replay");
+    let is_bounded = |words: &&&[&str]| {
+        !matches!(kind, "huge" | "counters" | "packed") || !words.contains(&"replay")
+    };
     all(READERS.iter().filter(is_bounded).map(with))
 }
 

@@ -11,9 +11,12 @@ mod attack;
 mod bounds;
 mod files;
 mod floor;
+mod folders;
 mod guarding;
+mod killing;
 mod locks;
 mod mounts;
+mod names;
 mod place;
 mod process;
 mod roots;
@@ -28,7 +31,7 @@ use attack::{Attack, Outcome};
 use place::{Cannot, Place};
 
 fn attacks() -> Vec<Attack> {
-    let tables: [&[Attack]; 8] = [
+    let tables: [&[Attack]; 11] = [
         locks::ATTACKS,
         files::ATTACKS,
         mounts::ATTACKS,
@@ -37,6 +40,9 @@ fn attacks() -> Vec<Attack> {
         roots::ATTACKS,
         bounds::ATTACKS,
         terminal::ATTACKS,
+        names::ATTACKS,
+        folders::ATTACKS,
+        killing::ATTACKS,
     ];
     tables.concat()
 }

@@ -21,6 +21,7 @@ const COVERED: &[&str] = &[
     "/run",
     "/etc",
     "/var/lib",
+    "/var/spool",
     "/tmp",
 ];
 
@@ -99,7 +100,14 @@ impl Place {
                 Command::new("umount").arg("-l").arg(point).output().ok();
             }
         }
-        for folder in ["/run", "/var/lib", "/etc", "/tmp", "/tmp/disk"] {
+        for folder in [
+            "/run",
+            "/var/lib",
+            "/var/spool",
+            "/etc",
+            "/tmp",
+            "/tmp/disk",
+        ] {
             empty(Path::new(folder));
         }
         for (path, text) in &self.ksm {

@@ -8,6 +8,7 @@ pub(crate) mod sync;
 pub(crate) mod thread;
 
 use mm::formula::throttle::chunk_size;
+use mm::rules::Mechanism;
 use mm::units::{Nanos, Pages};
 
 use crate::block::disk::Writer;
@@ -94,7 +95,8 @@ impl Writeback {
     fn end_slice(&mut self, cpu: &Cpu, disk: usize, slice: &Slice, dirtied_before: Option<Nanos>) {
         let inode = &mut self.inodes[slice.inode];
         inode.next = slice.next;
-        let is_due = !cpu.rules.leaves_young_files || inode.is_dirty_since(dirtied_before);
+        let is_due =
+            !cpu.rules.has(Mechanism::LeavesYoungFiles) || inode.is_dirty_since(dirtied_before);
         self.requeue(cpu, disk, slice.inode, slice.left == 0 && is_due);
         self.estimate_bandwidth(cpu, disk);
     }

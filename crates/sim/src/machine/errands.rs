@@ -1,6 +1,7 @@
 //! What a task does for its control groups before it goes on: it reclaims above a high limit, and
 //! for what it wrote into a group's files.
 
+use mm::rules::Mechanism;
 use mm::units::Nanos;
 
 use crate::error::Error;
@@ -86,7 +87,7 @@ impl Task<'_> {
             Written::LoweredHigh => Some(Errand::lower(group, Limit::High)),
             Written::LoweredMax => Some(Errand::lower(group, Limit::Max)),
             Written::Reclaim { pages, swappiness } => {
-                let known = swappiness.filter(|_| rules.reclaim_knows_swappiness);
+                let known = swappiness.filter(|_| rules.has(Mechanism::ReclaimTakesSwappiness));
                 let swappiness = known.unwrap_or(rules.swappiness);
                 Some(Errand::proactive(group, pages, swappiness))
             }

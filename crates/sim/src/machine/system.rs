@@ -28,7 +28,6 @@ use crate::machine::refusals::{applies_arm, writes_files};
 use crate::machine::task::{Task, TaskState};
 use crate::machine::tasks::Tasks;
 use crate::machine::tunables::Tunables;
-use crate::mm::filemap;
 use crate::mm::filemap::state::File;
 use crate::mm::ksm::thread::ksm_scan_thread;
 use crate::mm::lruvec::state::FLUSH_PERIOD;
@@ -112,11 +111,11 @@ impl<'a> System<'a> {
             scenario,
             files,
             available: Bytes::ZERO,
+            batch: memory.cpu.rules.folio_batch(),
             memory,
             scheduler,
             events: Events::default(),
             tunables: Tunables::new(&boot.frame, disk_names(scenario)),
-            batch: filemap::folio_batch(&boot.release()),
             tasks,
             daemons: Daemons::default(),
             is_guarded: has_guard(&scenario.workload),

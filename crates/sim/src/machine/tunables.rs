@@ -10,6 +10,7 @@ use mm::capture::Frame;
 use mm::catalogue::{self, Tunable};
 use mm::formula::dirty::Amount;
 use mm::formula::min_free::for_huge_pages;
+use mm::rules::Mechanism;
 use mm::settings::Setting;
 use mm::units::{Bytes, Kib, Nanos, PageSize, Pages};
 use mm::workload::Huge;
@@ -276,8 +277,10 @@ impl Tunables {
         memory.cpu.rules.boost_factor = number(BOOST_FACTOR, 15_000);
         memory.cpu.rules.page_cluster = number(PAGE_CLUSTER, 3).min(31) as u32;
         memory.cpu.rules.oom_kill_allocating_task = number(OOM_KILL_ALLOCATING, 0) != 0;
-        memory.cpu.rules.kswapd_stops_at_goal =
-            self.values.get(KSWAPD).map(String::as_str) != Some(OLD_KSWAPD);
+        memory.cpu.rules.mechanisms.set(
+            Mechanism::KswapdStopsAtGoal,
+            self.values.get(KSWAPD).map(String::as_str) != Some(OLD_KSWAPD),
+        );
         self.switch_lru_gen(memory);
         memory.cpu.rules.floors = match self.number(PROTECTION) {
             Some(1) => Floors {

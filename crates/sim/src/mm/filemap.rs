@@ -6,7 +6,7 @@ pub(crate) mod state;
 mod together;
 pub(crate) mod write;
 
-use mm::release::is_since;
+use mm::rules::Mechanism;
 
 use crate::block::disk::{Direction, Request};
 use crate::mm::filemap::state::{File, Progress, Span};
@@ -76,7 +76,7 @@ impl Reader<'_> {
 
     /// Notes that a `read()` of `span` has copied this page.
     fn note_read(&mut self, page: u64, span: Span) {
-        if page + 1 == span.end() || !self.memory.cpu.rules.notes_reads_at_their_end {
+        if page + 1 == span.end() || !self.memory.cpu.rules.has(Mechanism::NotesReadsAtTheirEnd) {
             self.readahead.note_read(span.behind(page));
         }
     }
@@ -337,17 +337,9 @@ impl File {
         let last = memory
             .cpu
             .rules
-            .next_miss_is_the_last
+            .has(Mechanism::NextMissIsTheLast)
             .then_some(index + most);
         behind.find(is_missing).or(last)
-    }
-}
-
-/// Pages that a read looks up and copies at a time (`PAGEVEC_SIZE`).
-pub(crate) fn folio_batch(release: &str) -> u64 {
-    match is_since(release, 6, 9) {
-        true => 31,
-        false => 15,
     }
 }
 

@@ -2,6 +2,8 @@
 
 pub(crate) mod state;
 
+use mm::rules::Mechanism;
+
 use crate::mm::folio::Folios;
 use crate::mm::folio::{Flag, PageId};
 use crate::mm::lru::Kind;
@@ -28,7 +30,7 @@ impl Lruvecs {
 
     /// Pages on a list of a group and those below it, as reclaim knows them.
     pub(crate) fn known_list(&self, cpu: &Cpu, zones: &Zones, group: usize, lru: Lru) -> u64 {
-        match cpu.rules.stats_lag {
+        match cpu.rules.has(Mechanism::StatsLag) {
             true => self[group].stats.lists[lru as usize],
             false => self.list_below(cpu, zones, group, lru),
         }
@@ -36,7 +38,7 @@ impl Lruvecs {
 
     /// Pages on a group's own lists, as reclaim knows them.
     pub(crate) fn known_own_pages(&self, cpu: &Cpu, zones: &Zones, group: usize) -> u64 {
-        match cpu.rules.stats_lag {
+        match cpu.rules.has(Mechanism::StatsLag) {
             true => self[group].stats.own,
             false => self.own_pages(cpu, zones, group),
         }
@@ -52,7 +54,7 @@ impl Lruvecs {
     /// Refaults that were activated, as reclaim knows them.
     pub(crate) fn known_refaults(&self, cpu: &Cpu, group: usize) -> [u64; 2] {
         let lruvec = &self[group];
-        match cpu.rules.stats_lag {
+        match cpu.rules.has(Mechanism::StatsLag) {
             true => lruvec.stats.activated_refaults,
             false => lruvec.activated_refaults,
         }
@@ -61,7 +63,7 @@ impl Lruvecs {
     /// Pages of a group and those below it that are dirty, and that are being written, as the
     /// throttling of writers knows them.
     pub(crate) fn known_dirty(&self, cpu: &Cpu, writeback: &Writeback, group: usize) -> [u64; 2] {
-        match cpu.rules.stats_lag {
+        match cpu.rules.has(Mechanism::StatsLag) {
             true => self[group].stats.dirty,
             false => self.dirty_below(writeback, group),
         }

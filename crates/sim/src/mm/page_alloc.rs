@@ -15,6 +15,7 @@ use alloc::vec::Vec;
 
 use mm::formula::reserve::totalreserve;
 use mm::formula::watermarks::{MovableRule, Rule, ZoneSize, watermarks};
+use mm::rules::Mechanism;
 use mm::units::{Kib, PageSize, Pages};
 use mm::zoneinfo::ZoneKind;
 
@@ -148,7 +149,7 @@ impl Zones {
     /// (`free_unref_page_list`).
     pub(crate) fn free_batch(&mut self, cpu: &Cpu) {
         let mut freed = core::mem::take(&mut self.freed);
-        if cpu.rules.frees_last_first {
+        if cpu.rules.has(Mechanism::FreesLastFirst) {
             freed.reverse();
         }
         self.give_pages(&freed);

@@ -3,6 +3,7 @@
 
 pub(crate) mod state;
 
+use mm::rules::Mechanism;
 use mm::units::Nanos;
 
 use crate::block::disk::{Direction, Request, Writer};
@@ -199,7 +200,7 @@ impl Memory {
 impl Cpu {
     /// How much the task that runs may have under way to swap.
     fn as_swap_writer(&self) -> Writer {
-        match self.rules.hurries_swap || self.current.entity == KSWAPD {
+        match self.rules.has(Mechanism::HurriesSwap) || self.current.entity == KSWAPD {
             true => Writer::Swap,
             false => Writer::Task,
         }

@@ -1,6 +1,7 @@
 //! Readahead of one open file (`struct file_ra_state`): what a miss, or a hit on the mark, reads.
 
 use mm::formula::readahead::{Window as Ramp, next_size};
+use mm::rules::Mechanism;
 use mm::units::Pages;
 
 use crate::mm::page_alloc::state::Effort;
@@ -129,7 +130,7 @@ impl Readahead {
         if max == 0 {
             return exactly(page, request);
         }
-        if rules.misses_follow_windows
+        if rules.has(Mechanism::MissesFollowWindows)
             && page > 0
             && let Some(ramp) = self.ramp.filter(|ramp| is_due_at(ramp, page))
         {
@@ -157,7 +158,7 @@ impl Readahead {
         next_miss: impl FnOnce(u64) -> Option<u64>,
     ) -> Option<Window> {
         let max = self.max(request);
-        let expected = |ramp: &Ramp| match rules.misses_follow_windows {
+        let expected = |ramp: &Ramp| match rules.has(Mechanism::MissesFollowWindows) {
             true => is_due_at(ramp, page),
             false => page == ramp.marker(),
         };

@@ -21,7 +21,7 @@ impl Lruvecs {
         let costs = &cpu.costs;
         cpu.spent += cost_ps.saturating_sub(costs.draw_ps + costs.lru_add_ps);
         self.batched += 1;
-        if self.batched >= cpu.sampled(cpu.rules.folio_batch).max(1) {
+        if self.batched >= cpu.sampled(cpu.rules.folio_batch()).max(1) {
             self.drain_folio_batch(cpu);
         }
     }
@@ -89,11 +89,16 @@ impl Lruvecs {
 mod tests {
 
     use crate::mm::parts::Memory;
+    use mm::rules::Mechanism;
 
     #[test]
     fn the_task_that_fills_the_batch_or_reclaims_pays_for_its_pages() {
         let mut memory = Memory::with_zone(1000, 10);
-        memory.cpu.rules.folio_batch = 15;
+        memory
+            .cpu
+            .rules
+            .mechanisms
+            .set(Mechanism::LargeFolioBatch, false);
         (memory.cpu.costs.draw_ps, memory.cpu.costs.lru_add_ps) = (7, 3);
         let paid = |memory: &mut Memory, act: fn(&mut Memory)| {
             let before = memory.cpu.spent;

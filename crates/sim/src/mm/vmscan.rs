@@ -9,6 +9,7 @@ pub(crate) mod state;
 
 use mm::formula::inactive::inactive_is_low;
 use mm::formula::scan_balance::{Balance, Both, Inputs, Reason};
+use mm::rules::Mechanism;
 use mm::units::{PageSize, Pages};
 
 use crate::mm::lru::Kind;
@@ -108,8 +109,8 @@ impl Memory {
     fn scan_batch(&mut self, pass: &mut Pass, scan: &mut Scan) -> bool {
         if scan.next == Lru::ALL.len() {
             scan.next = 0;
-            let stops =
-                pass.control.reclaimer == Reclaimer::Direct || self.cpu.rules.kswapd_stops_at_goal;
+            let stops = pass.control.reclaimer == Reclaimer::Direct
+                || self.cpu.rules.has(Mechanism::KswapdStopsAtGoal);
             if stops && scan.reclaimed >= pass.control.goal {
                 scan.trim();
             }
@@ -295,7 +296,7 @@ impl Lruvecs {
             let is_file = kind == Kind::File;
             let lruvec = &mut self[group];
             let cost = &mut lruvec.cost;
-            match cpu.rules.counts_rotations {
+            match cpu.rules.has(Mechanism::CountsRotations) {
                 true => cost.note(is_file, written, in_vain, Pages(size)),
                 false => cost.add(is_file, written, Pages(size)),
             }

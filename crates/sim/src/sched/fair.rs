@@ -6,7 +6,7 @@
 
 use alloc::vec::Vec;
 
-use mm::release::is_since;
+use mm::rules::{self, Mechanism};
 
 /// The weights of tasks at nice 0 and at nice 5 (`sched_prio_to_weight`).
 const WEIGHT: i64 = 1024;
@@ -40,10 +40,10 @@ pub(crate) enum Rule {
 impl Rule {
     /// That of a kernel release.
     pub(crate) fn of(release: &str) -> Self {
-        match is_since(release, 6, 6) {
+        match rules::has(release, Mechanism::EarliestDeadline) {
             false => Self::LeastRuntime,
             true => Self::Deadline {
-                delays: is_since(release, 6, 12),
+                delays: rules::has(release, Mechanism::DelayedDequeue),
             },
         }
     }

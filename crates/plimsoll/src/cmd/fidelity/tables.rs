@@ -4,6 +4,7 @@ use lab::compare::{Row, worst_first};
 use lab::fidelity::StudyScore;
 use lab::measure::Kind;
 use lab::stats::Concordance;
+use mm::text::counted;
 
 use crate::table::{Cell, Mood, Table};
 
@@ -91,10 +92,7 @@ fn order(table: &mut Table, scores: &[StudyScore]) {
 }
 
 fn tau(pairs: Concordance) -> Cell {
-    let counted = match pairs.pairs() {
-        1 => "1 pair".to_owned(),
-        pairs => format!("{pairs} pairs"),
-    };
+    let counted = counted(pairs.pairs(), "pair");
     match pairs.tau() {
         None => "no pairs".into(),
         Some(tau) => {

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use guard::Config;
 use host::Root;
+use mm::text::counted;
 use mm::units::Bytes;
 
 use super::checked::{Checked, Limit, Locks};
@@ -12,7 +13,7 @@ use super::json;
 use super::ksm::Merging;
 use super::machine::Machine;
 use super::others::{self, Other};
-use super::shared::{ConfigArg, counted, item};
+use super::shared::{ConfigArg, item};
 use super::watermarks::Watermarks;
 use super::writeback::Writeback;
 use crate::cmd::inspect::evidence;

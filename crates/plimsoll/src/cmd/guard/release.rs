@@ -8,10 +8,11 @@ use std::time::Duration;
 
 use anyhow::{anyhow, bail};
 use guard::request::{Place, Request};
+use mm::text::counted;
 use mm::units::Bytes;
 
-use super::shared::{StateArg, counted};
-use crate::exit::ExitCode;
+use super::shared::StateArg;
+use crate::exit::{ExitCode, heard};
 use crate::term;
 
 /// Let the guard let go of the file system at a path, so that it can be unmounted, or of one file
@@ -40,12 +41,14 @@ pub(super) struct KeepArgs {
 /// How long an answer is waited for.
 const ANSWER: Duration = Duration::from_secs(10);
 
+/// What is said where nobody answers.
+const NONE: &str = "no guard runs: nothing is locked";
+
 /// Asks for the release.
 pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let path = args.path.display();
-    let mut out = term::out();
     let Some(answer) = ask(Request::Release, &args.path, &args.state)? else {
-        writeln!(out, "no guard runs: nothing is locked")?;
+        writeln!(term::out(), "{NONE}")?;
         return Ok(ExitCode::Done);
     };
     let mut words = answer.split(' ');
@@ -53,12 +56,12 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
     else {
         bail!("{path}: the guard: {answer}");
     };
-    let files = counted(files.parse()?, "file");
+    let files = counted(files.parse::<u64>()?, "file");
     let bytes = Bytes(bytes.parse()?);
-    writeln!(
-        out,
+    let done = format!(
         "let go of {bytes} of {files}; until plimsoll guard keep {path}, nothing there is locked"
-    )?;
+    );
+    told(&done)?;
     Ok(ExitCode::Done)
 }
 
@@ -66,11 +69,15 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
 pub(super) fn keep(args: KeepArgs) -> anyhow::Result<ExitCode> {
     let path = args.path.display();
     match ask(Request::Keep, &args.path, &args.state)?.as_deref() {
-        Some("kept") => writeln!(term::out(), "{path}: what is used there is locked again")?,
+        Some("kept") => told(&format!("{path}: what is used there is locked again"))?,
         Some(answer) => bail!("{path}: the guard: {answer}"),
-        None => writeln!(term::out(), "no guard runs: nothing is locked")?,
+        None => writeln!(term::out(), "{NONE}")?,
     }
     Ok(ExitCode::Done)
+}
+
+fn told(done: &str) -> anyhow::Result<()> {
+    heard(writeln!(term::out(), "{done}").map_err(Into::into), done)
 }
 
 /// The guard's answer; `None` where none runs. The path becomes numbers here, so that a server that

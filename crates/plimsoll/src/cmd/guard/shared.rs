@@ -104,14 +104,6 @@ pub(super) fn item(text: &str, at: usize, width: usize) -> String {
     said
 }
 
-/// A number of things.
-pub(super) fn counted(number: usize, thing: &str) -> String {
-    match number {
-        1 => format!("1 {thing}"),
-        _ => format!("{number} {thing}s"),
-    }
-}
-
 /// Whether a policy leaves a tunable alone.
 pub(super) fn stands_down(figures: &Figures, policy: &str) -> bool {
     let mut found = figures.of("policy_standing_down");

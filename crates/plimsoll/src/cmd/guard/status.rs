@@ -3,10 +3,11 @@
 use std::io::Write as _;
 
 use guard::Figures;
+use mm::text::counted;
 use mm::units::Bytes;
 
 use super::json;
-use super::shared::{StateArg, counted, item, stands_down};
+use super::shared::{StateArg, item, stands_down};
 use crate::exit::ExitCode;
 use crate::term;
 
@@ -71,7 +72,7 @@ fn policies(figures: &Figures) -> Vec<String> {
         };
         let done = match policy.value {
             0 => String::new(),
-            _ => format!("; {}{failed}", counted(done as usize, "action")),
+            _ => format!("; {}{failed}", counted(done, "action")),
         };
         lines.push(format!("{name}: {state}{done}"));
     }
@@ -94,7 +95,7 @@ fn held(figures: &Figures) -> Vec<String> {
     let mut lines = Vec::new();
     let bytes = |name| Bytes(figures.value(name));
     if figures.of("lock_budget_bytes").next().is_some() {
-        let files = counted(figures.value("locked_files") as usize, "file");
+        let files = counted(figures.value("locked_files"), "file");
         let (locked, budget) = (bytes("locked_bytes"), bytes("lock_budget_bytes"));
         lines.push(format!("locked: {locked} of {files}, at most {budget}"));
     }

@@ -2,6 +2,7 @@
 
 use look::lint::report::Finding;
 use look::lint::{Report, Severity};
+use mm::text::counted;
 
 use crate::term::{Canvas, bad, bold};
 use crate::view::page::Page;
@@ -55,10 +56,6 @@ fn cut(line: &str) -> String {
 
 /// How much was looked at, and how much was found.
 fn sum(report: &Report, targets: &Targets) -> String {
-    let counted = |count: usize, one: &str| match count {
-        1 => format!("1 {one}"),
-        count => format!("{count} {one}s"),
-    };
     let found = [Severity::Error, Severity::Warning, Severity::Note]
         .map(|severity| counted(report.count(severity), severity.word()));
     let machine = targets.machine_name();

@@ -12,6 +12,7 @@ use mm::catalogue::{self, DefaultRule};
 use mm::quantity;
 use mm::settings::{Setting, Settings};
 use mm::snapshot::Snapshot;
+use mm::text::counted;
 use mm::units::Bytes;
 
 /// The kernel that is modelled and proved where nothing says which.
@@ -285,10 +286,7 @@ fn described(study: &Study, at_hand: &AtHand, like: Option<&str>) -> String {
         return String::new();
     };
     let machine = &arm.machine;
-    let cpus = match machine.cpus {
-        1 => "1 CPU".to_owned(),
-        cpus => format!("{cpus} CPUs"),
-    };
+    let cpus = counted(machine.cpus, "CPU");
     let swap: u64 = machine.swaps.iter().map(|swap| swap.size.0).sum();
     let swap = match (swap, at_hand.swap) {
         (0, _) => "no swap".to_owned(),

@@ -8,6 +8,7 @@ use mm::capture::Frame;
 use mm::catalogue::{self, Named};
 use mm::settings::Setting;
 use mm::snapshot::Snapshot;
+use mm::text::counted;
 use serde::Serialize;
 
 use super::found::{self, Found};
@@ -200,7 +201,12 @@ impl Value {
     fn of(frame: &Frame, snapshot: &Snapshot, setting: &Setting, named: Named<'_>) -> Self {
         let now = frame.file(&named.path());
         let now = now.map(|text| named.tunable.value_in(text));
-        let worth = |value: &str| Some(snapshot.worth(&setting.tunable, value)?.0);
+        // A size is itself; a share or a factor is what it makes here.
+        let unit = named.tunable.unit.bytes(snapshot.page);
+        let worth = |value: &str| match unit {
+            Some(unit) => value.parse::<u64>().ok()?.checked_mul(unit),
+            None => Some(snapshot.worth(&setting.tunable, value)?.0),
+        };
         Self {
             is_so: now
                 .as_deref()
@@ -243,9 +249,10 @@ fn answer(settings: &[Value], findings: &[Judged]) -> String {
         _ if is_so => format!("{what}: so already; nothing would change"),
         (0, 0) if findings.is_empty() => format!("{what}: no rule speaks against it here"),
         (0, 0) => format!("{what}: taken; lint has something to say of it here"),
-        (0, warnings) => {
-            format!("{what}: taken, and {warnings} of lint's warnings speak against it")
-        }
-        (errors, _) => format!("{what}: refused by apply, for {errors} of lint's errors"),
+        (0, warnings) => format!("{what}: taken; lint has {}", counted(warnings, "warning")),
+        (errors, _) => format!(
+            "{what}: refused by apply; lint has {}",
+            counted(errors, "error")
+        ),
     }
 }

@@ -7,6 +7,7 @@ use guard::{Group, Held, Memory, Sample};
 use mm::diskstats::{DiskStats, Diskstats};
 use mm::machine;
 use mm::meminfo::Meminfo;
+use mm::rules::Mechanism;
 use mm::units::{Bytes, Nanos, PageSize, Pages};
 use mm::zoneinfo::Zoneinfo;
 
@@ -54,7 +55,7 @@ impl System<'_> {
             touches: &touches,
             looked: &looked,
             held: &held,
-            must_drop: !self.memory.cpu.rules.reclaim_knows_swappiness,
+            must_drop: !self.memory.cpu.rules.has(Mechanism::ReclaimTakesSwappiness),
             dropped: &dropped,
             watermarks: is_due.then(|| self.watermarks(&counters)),
             writeback: is_due.then(|| self.writeback(&counters)),
@@ -137,7 +138,7 @@ impl System<'_> {
     fn disks(&self, now: Nanos) -> Vec<Disk> {
         let text = self.recorder.diskstats(&self.memory, now);
         let stats = Diskstats::parse(&text).unwrap_or_default();
-        let knows_strict = self.memory.cpu.rules.limits_devices_strictly;
+        let knows_strict = self.memory.cpu.rules.has(Mechanism::StrictDeviceLimits);
         let named = self.scenario.machine.disks.iter().zip(stats.disks);
         let bounds = self.memory.writeback.bounds();
         let disk = |((named, stats), bounded): ((&machine::Disk, DiskStats), Bounded)| Disk {

@@ -2,6 +2,8 @@
 
 use core::ops::Range;
 
+use mm::rules::Mechanism;
+
 use crate::mm::filemap::Reader;
 use crate::mm::filemap::state::{File, Progress};
 use crate::mm::folio::Folios;
@@ -84,7 +86,7 @@ impl Reader<'_> {
         let first_try = !core::mem::replace(faulting, true);
         let folios = &self.memory.folios;
         let was_read = folios.is_resident(page) && !folios.is_reading(page);
-        let is_retry = self.memory.cpu.rules.counts_retries && was_read;
+        let is_retry = self.memory.cpu.rules.has(Mechanism::CountsRetriedFaults) && was_read;
         self.memory
             .groups
             .count_fault(&mut self.memory.cpu, first_try || is_retry);
@@ -215,7 +217,7 @@ impl Folios {
     /// Whether a page that a fault finds says nothing for reading around: since 6.9 one that was
     /// evicted and came back.
     fn is_doubtful(&self, cpu: &Cpu, page: PageId) -> bool {
-        cpu.rules.doubts_refaults && self.has(page, Flag::Workingset)
+        cpu.rules.has(Mechanism::DoubtsRefaults) && self.has(page, Flag::Workingset)
     }
 }
 

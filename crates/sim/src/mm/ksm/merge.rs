@@ -1,5 +1,6 @@
 //! What ksmd does with a page (`cmp_and_merge_page`).
 
+use mm::rules::Mechanism;
 use mm::units::Pages;
 
 use super::candidate::Held;
@@ -32,7 +33,7 @@ impl Memory {
             &self.folios,
             self.ksm.held_page(&self.folios, page),
         );
-        let is_done = match self.cpu.rules.ksm_checks_first {
+        let is_done = match self.cpu.rules.has(Mechanism::KsmChecksFirst) {
             true => self.has_changed(place, word) || self.joins_stable(place, nid, word),
             false => self.joins_stable(place, nid, word) || self.has_changed(place, word),
         };
@@ -131,7 +132,7 @@ impl Memory {
             self.folios
                 .split_huge(&mut self.cpu, &mut self.objects, first);
             self.cpu.spent += self.cpu.costs.ksm_split_ps;
-            if self.cpu.rules.split_drops_empty_pages {
+            if self.cpu.rules.has(Mechanism::SplitDropsEmptyPages) {
                 self.drop_empty(place.area, first);
             }
         }

@@ -7,7 +7,9 @@ use crate::mm::ksm::state::Counts;
 use crate::mm::ksm::state::Run;
 use crate::mm::memory::state::Region;
 use alloc::vec::Vec;
+
 use mm::contents::Contents;
+use mm::rules::Mechanism;
 use mm::units::Bytes;
 use mm::units::Nanos;
 use mm::workload::{Content, ContentShare, Huge, Map};
@@ -310,7 +312,12 @@ fn counters_follow_from_candidates_and_pages_after_any_steps() {
         let mut prng = mm::prng::Prng::new(seed);
         let mut machine = Machine::new();
         machine.memory.ksm.settings.max_page_sharing = 3;
-        machine.memory.cpu.rules.ksm_checks_first = seed % 2 == 0;
+        machine
+            .memory
+            .cpu
+            .rules
+            .mechanisms
+            .set(Mechanism::KsmChecksFirst, seed % 2 == 0);
         for step in 0..120 {
             machine.memory.cpu.began = Nanos(step * 300_000_000);
             machine.step_at_random(&mut prng);

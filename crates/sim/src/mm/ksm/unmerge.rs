@@ -1,5 +1,7 @@
 //! How merged pages part again: by a write, with their region, or all at once.
 
+use mm::rules::Mechanism;
+
 use super::share::{Entry, ShareId};
 use super::state::Cursor;
 use crate::mm::folio::{Folios, PageId, State};
@@ -165,7 +167,7 @@ impl Memory {
             true => self.cpu.costs.ksm_unmerge_zero_ps,
             false => self.cpu.costs.ksm_unmerge_ps,
         };
-        if self.cpu.rules.ksm_parts_zero_pages || !is_zero {
+        if self.cpu.rules.has(Mechanism::UnmergesZeroPages) || !is_zero {
             self.take_copy(page)?;
         }
         Ok(true)

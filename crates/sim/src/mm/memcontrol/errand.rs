@@ -3,6 +3,7 @@
 
 use alloc::vec::Vec;
 
+use mm::rules::Mechanism;
 use mm::units::Nanos;
 
 use super::{Event, RETRIES};
@@ -243,7 +244,7 @@ impl Errand {
         if left == 0 || self.retries == 0 {
             return Err(Came::Done);
         }
-        let goal = match cpu.rules.reclaims_in_quarters {
+        let goal = match cpu.rules.has(Mechanism::ProactiveInQuarters) {
             true => (left / 4).max(BATCH),
             false => left,
         };

@@ -11,7 +11,7 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::ops::Range;
 
-use mm::release::is_since;
+use mm::rules::{self, Mechanism};
 
 use crate::mm::page_alloc::buddy::{Buddy, Frame, Migrate};
 use crate::mm::page_alloc::pcp::run::Run;
@@ -147,7 +147,7 @@ pub(crate) struct ZoneState {
 impl Tuning {
     /// The rule of a kernel release, as in `6.12.117+deb12-cloud-amd64`.
     pub(crate) fn of(release: &str) -> Self {
-        match is_since(release, 6, 7) {
+        match rules::has(release, Mechanism::TunedPcp) {
             true => Self::Auto(Auto::default()),
             false => Self::Fixed { free_factor: 0 },
         }

@@ -5,6 +5,7 @@ use core::ops::Range;
 
 use mm::formula::vmstat;
 use mm::pagetypeinfo::Pagetypeinfo;
+use mm::rules::Mechanism;
 use mm::units::Pages;
 
 use crate::mm::folio::PageId;
@@ -155,7 +156,7 @@ impl Zones {
             let pieces = free.zone(layout.node, layout.kind).map(Pieces::of);
             let pieces = pieces.unwrap_or_default().part(halvings);
             zone.lay_out(present, block_order, &pieces, kernels / cpu.scale);
-            zone.pcp.remembers_type = cpu.rules.takes_pages_with_the_block;
+            zone.pcp.remembers_type = cpu.rules.has(Mechanism::TakesPagesWithTheBlock);
             let managed = Pages(zone.managed.saturating_mul(cpu.scale));
             zone.tells_above = vmstat::threshold(managed, cpu.cpus) / cpu.scale;
         }
@@ -164,7 +165,7 @@ impl Zones {
     /// Takes a block of pages out of a zone; none where nothing that large is free.
     pub(crate) fn take_block(&mut self, cpu: &mut Cpu, zone: usize, list: List) -> Option<Frame> {
         let state = self.zone_state(zone);
-        let mut draw = Draw::new(cpu.rules.takes_pages_with_the_block);
+        let mut draw = Draw::new(cpu.rules.has(Mechanism::TakesPagesWithTheBlock));
         let frame = self[zone].take_block(list, state, &mut draw);
         if list != List::Huge {
             cpu.spent += draw.blocks * cpu.costs.draw_ps;

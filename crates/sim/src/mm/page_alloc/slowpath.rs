@@ -3,6 +3,8 @@
 
 use alloc::boxed::Box;
 
+use mm::rules::Mechanism;
+
 use crate::mm::page_alloc::state::DirectReclaim;
 use crate::mm::page_alloc::state::{Allocation, Effort, NoPage};
 use crate::mm::page_alloc::zone::Mark;
@@ -105,7 +107,7 @@ impl Memory {
             reclaim.pass = Some(pass);
             return progress;
         }
-        reclaim.finish_pass(&pass, self.cpu.rules.walks_twice);
+        reclaim.finish_pass(&pass, self.cpu.rules.has(Mechanism::WalksTwice));
         let got_nothing = reclaim.reclaimed == 0 && reclaim.control.priority == 1;
         match self
             .zones
@@ -188,7 +190,11 @@ mod tests {
             26 * 9_000_000,
             "priorities 12 to 0, twice"
         );
-        memory.cpu.rules.walks_twice = false;
+        memory
+            .cpu
+            .rules
+            .mechanisms
+            .set(Mechanism::WalksTwice, false);
         assert_eq!(memory.reclaim_directly(), Ok(0));
         assert_eq!(memory.cpu.take_spent(), 13 * 9_000_000, "before 6.11 once");
     }

@@ -8,6 +8,8 @@ mod shrink;
 mod shrink_many;
 mod walk;
 
+use mm::rules::Mechanism;
+
 use crate::mm::folio::{Flag, Folios, PageId, State};
 use crate::mm::lru::Kind;
 use crate::mm::lru::Lru;
@@ -169,10 +171,10 @@ impl Lruvecs {
             workingset,
         };
         let refault = generations.refault(folios, page, shadow, in_fault);
-        if in_fault && refault.restored && cpu.rules.activation_forgets_uses {
+        if in_fault && refault.restored && cpu.rules.has(Mechanism::ActivationForgetsUses) {
             folios.set_uses(page, 0);
         }
-        let early = cpu.rules.lru_gen_is_early;
+        let early = cpu.rules.has(Mechanism::EarlyLruGen);
         *cpu.count_refault(kind) += u64::from(refault.recent || !early);
         *cpu.count_activation(kind) += u64::from(refault.recent && !early);
         *cpu.count_restore(kind) += u64::from(refault.restored);

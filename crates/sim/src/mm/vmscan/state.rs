@@ -9,7 +9,9 @@ use crate::rules::Rules;
 use crate::sched::timer::HZ;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
+
 use mm::formula::scan_balance::Inputs;
+use mm::rules::Mechanism;
 use mm::units::Nanos;
 
 /// Pages handled at a time (`SWAP_CLUSTER_MAX`).
@@ -215,11 +217,12 @@ impl Balancing {
         if self.for_boosts > 0 && pass.reclaimed == 0 {
             return false;
         }
-        let falls = pass.scanned < pass.control.goal && !stays || !rules.kswapd_stops_at_goal;
+        let falls =
+            pass.scanned < pass.control.goal && !stays || !rules.has(Mechanism::KswapdStopsAtGoal);
         if falls || pass.reclaimed == 0 {
             self.priority -= 1;
         }
-        self.priority >= 1 || rules.kswapd_retries && self.begins_anew()
+        self.priority >= 1 || rules.has(Mechanism::KswapdRetries) && self.begins_anew()
     }
 
     /// Whether a run that went through all priorities in vain begins again, as it went for the page

@@ -1,5 +1,7 @@
 //! Scans of the classic lists.
 
+use mm::rules::Mechanism;
+
 use super::*;
 
 fn pass(memory: &mut Memory, priority: u32, goal: u64) -> Pass {
@@ -45,7 +47,11 @@ fn a_pass_ends_with_the_round_that_meets_its_goal() {
 #[test]
 fn before_3_11_kswapd_scanned_its_whole_share() {
     let mut memory = Memory::with_cache(20_000, 10, 8192, 0);
-    memory.cpu.rules.kswapd_stops_at_goal = false;
+    memory
+        .cpu
+        .rules
+        .mechanisms
+        .set(Mechanism::KswapdStopsAtGoal, false);
     assert_eq!(pass(&mut memory, 1, 100).reclaimed, 4096);
 }
 

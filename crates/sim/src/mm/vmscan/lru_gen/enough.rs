@@ -1,5 +1,7 @@
 //! When a scan of generations is enough, and with which priority it begins.
 
+use mm::rules::Mechanism;
+
 use crate::mm::lru::Kind;
 use crate::mm::lru_gen::BATCH;
 use crate::mm::lruvec::state::ROOT;
@@ -19,7 +21,7 @@ impl Zones {
             return false;
         }
         let kswapd = control.reclaimer == Reclaimer::Kswapd;
-        if cpu.rules.lru_gen_is_early {
+        if cpu.rules.has(Mechanism::EarlyLruGen) {
             return self.has_enough_early(pass, scan);
         }
         let highest = control.highest.min(self.len() - 1);

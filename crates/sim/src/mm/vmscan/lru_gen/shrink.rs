@@ -3,6 +3,7 @@
 
 use alloc::vec::Vec;
 
+use mm::rules::Mechanism;
 use mm::units::Nanos;
 
 use crate::mm::folio::Folios;
@@ -39,7 +40,7 @@ impl Memory {
         // kswapd that only makes room for boosts may not write, so it leaves generations alone
         // (`lru_gen_shrink_node`, since 6.3).
         let for_boosts = pass.control.reclaimer == Reclaimer::Kswapd && !pass.control.may_swap;
-        if for_boosts && !self.cpu.rules.lru_gen_is_early {
+        if for_boosts && !self.cpu.rules.has(Mechanism::EarlyLruGen) {
             return Progress::Done;
         }
         let Some(mut scan) = pass.generations.take().or_else(|| {
@@ -62,7 +63,7 @@ impl Memory {
         self.io.unplug(&mut self.cpu, &self.folios);
         self.shrink_shadow_nodes(scan.group, pass.control.priority);
         let only_dirty = scan.unqueued_dirty > 0 && scan.unqueued_dirty == scan.files;
-        if only_dirty && !self.cpu.rules.aging_wakes_flushers {
+        if only_dirty && !self.cpu.rules.has(Mechanism::AgingWakesFlushers) {
             self.writeback.wake_flushers();
         }
         let enough = self.ends_turn(pass, &scan) || next == Next::Enough;
@@ -117,7 +118,7 @@ impl Memory {
         scan.needs_aging = budget.needs_aging;
         let mut goal = budget.scan(control.priority);
         if budget.needs_aging && control.priority < DEF_PRIORITY {
-            let early = self.cpu.rules.lru_gen_is_early;
+            let early = self.cpu.rules.has(Mechanism::EarlyLruGen);
             if early && control.reclaimer == Reclaimer::Kswapd {
                 return None;
             }
@@ -143,7 +144,7 @@ impl Memory {
             // A run for boosts may not write (`may_writepage`).
             writes: pass.control.may_swap,
         };
-        let moves_locked = self.cpu.rules.lru_gen_is_early;
+        let moves_locked = self.cpu.rules.has(Mechanism::EarlyLruGen);
         let writeback = core::mem::take(&mut self.writeback);
         let isolated = self.lruvecs.with_generations(
             &mut self.zones,
@@ -296,7 +297,7 @@ impl Memory {
         if !self.cpu.rules.lru_gen.enabled {
             return;
         }
-        if self.cpu.rules.lru_gen_is_early {
+        if self.cpu.rules.has(Mechanism::EarlyLruGen) {
             return self.age_all(control);
         }
         let asked_at = control.priority;
@@ -407,7 +408,7 @@ impl Swap {
     /// for a batch.
     pub(super) fn eviction_swappiness(&self, cpu: &Cpu, control: &Control) -> u32 {
         // 6.1 only turns a run for boosts to the page cache.
-        let early = cpu.rules.lru_gen_is_early && control.target == ROOT;
+        let early = cpu.rules.has(Mechanism::EarlyLruGen) && control.target == ROOT;
         match control.may_swap {
             _ if self.free() < BATCH as u64 => 0,
             true => control.swappiness as u32,

@@ -2,6 +2,7 @@
 
 mod kswapd;
 
+use mm::rules::Mechanism;
 use mm::units::Nanos;
 
 use super::*;
@@ -163,7 +164,11 @@ fn with_walks(pages: u64) -> Memory {
     let mut memory = Memory::with_cache(20_000, 10, pages, 0);
     memory.cpu.rules.lru_gen.walks = true;
     memory.cpu.rules.lru_gen.looks_above = true;
-    memory.cpu.rules.first_walk_leaves_bits = false;
+    memory
+        .cpu
+        .rules
+        .mechanisms
+        .set(Mechanism::FirstWalkLeavesBits, false);
     memory.lruvecs.set_lru_gen_enabled(
         &mut memory.cpu,
         &mut memory.zones,
@@ -233,7 +238,11 @@ fn since_6_12_the_second_walk_goes_through_what_the_first_did() {
         (base..base + 2000).for_each(|page| memory.folios.set(page, Flag::Accessed));
         memory.cpu.rules.lru_gen.walks = true;
         memory.cpu.rules.lru_gen.looks_above = true;
-        memory.cpu.rules.first_walk_leaves_bits = leaves_bits;
+        memory
+            .cpu
+            .rules
+            .mechanisms
+            .set(Mechanism::FirstWalkLeavesBits, leaves_bits);
         memory.lruvecs.set_lru_gen_enabled(
             &mut memory.cpu,
             &mut memory.zones,
@@ -255,7 +264,11 @@ fn since_6_12_the_second_walk_goes_through_what_the_first_did() {
 fn what_a_fault_brings_back_is_not_protected_for_having_been_evicted_but_by_6_1() {
     for forgets in [true, false] {
         let mut memory = Memory::with_cache(20_000, 10, 300, 0);
-        memory.cpu.rules.activation_forgets_uses = forgets;
+        memory
+            .cpu
+            .rules
+            .mechanisms
+            .set(Mechanism::ActivationForgetsUses, forgets);
         memory.lruvecs.set_lru_gen_enabled(
             &mut memory.cpu,
             &mut memory.zones,
@@ -295,7 +308,11 @@ fn a_page_that_a_look_around_of_its_batch_kept_does_not_count_as_dirty() {
 /// Files of which the first 64 pages are being read and the rest were read once, in generations.
 fn with_reads(early: bool) -> (Memory, PageId) {
     let mut memory = Memory::with_zone(20_000, 10);
-    memory.cpu.rules.lru_gen_is_early = early;
+    memory
+        .cpu
+        .rules
+        .mechanisms
+        .set(Mechanism::EarlyLruGen, early);
     memory.lruvecs.set_lru_gen_enabled(
         &mut memory.cpu,
         &mut memory.zones,

@@ -5,6 +5,8 @@ use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 use core::ops::Range;
 
+use mm::rules::Mechanism;
+
 use crate::mm::folio::Folios;
 use crate::mm::folio::{Flag, PageId, State};
 use crate::mm::ksm::share::Shares;
@@ -70,7 +72,7 @@ impl Walk<'_> {
             .with_generations(self.zones, self.folios, group, |generations, folios| {
                 generations.age(folios, swaps, now);
             });
-        if self.cpu.rules.aging_wakes_flushers {
+        if self.cpu.rules.has(Mechanism::AgingWakesFlushers) {
             self.writeback.wake_flushers();
         }
     }
@@ -84,7 +86,7 @@ impl Walk<'_> {
         let began = self.cpu.spent;
         let filter = core::mem::take(&mut self.lruvecs[group].walked);
         let is_first = filter.tables.is_none();
-        let leaves_bits = is_first && self.cpu.rules.first_walk_leaves_bits;
+        let leaves_bits = is_first && self.cpu.rules.has(Mechanism::FirstWalkLeavesBits);
         let looks_above = self.cpu.rules.lru_gen.looks_above;
         let passes_over = looks_above && !is_first && !filter.left_bits;
         let mut next = Walked {

@@ -1,5 +1,7 @@
 //! kswapd and the generations: zones, boosts, priorities.
 
+use mm::rules::Mechanism;
+
 use super::*;
 
 /// Two zones of generations with this many pages of a file in each.
@@ -138,7 +140,11 @@ fn a_run_for_boosts_alone_judges_generations_without_anonymous_memory_but_on_6_1
     assert_eq!(memory.swap.eviction_swappiness(&memory.cpu, &control), 60);
     control.may_swap = false;
     assert_eq!(memory.swap.eviction_swappiness(&memory.cpu, &control), 0);
-    memory.cpu.rules.lru_gen_is_early = true;
+    memory
+        .cpu
+        .rules
+        .mechanisms
+        .set(Mechanism::EarlyLruGen, true);
     assert_eq!(
         memory.swap.eviction_swappiness(&memory.cpu, &control),
         1,

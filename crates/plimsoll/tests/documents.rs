@@ -1,0 +1,193 @@
+//! What README.md and docs/ show of the command is what it prints.
+//!
+//! A block ```` ```console ```` is lines `$ plimsoll ...`, each with what it prints below it; a line
+//! `...` stands for any lines. A block ```` ```toml NAME ```` is a file that the commands behind it,
+//! and those of later documents, find in their directory, or the end of one that was there.
+//! `UPDATE_EXPECT=1` rewrites what has no `...` in it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// A command of a document, and what it shows of it.
+struct Shown {
+    command: String,
+    lines: Vec<String>,
+}
+
+/// A piece of a document.
+enum Piece {
+    File { name: String, text: String },
+    Console(Vec<Shown>),
+}
+
+fn checkout() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn documents() -> Vec<PathBuf> {
+    let entries = fs::read_dir(checkout().join("docs")).expect("a folder");
+    let paths = entries.map(|entry| entry.expect("an entry").path());
+    let of_text = paths.filter(|path| path.extension().is_some_and(|end| end == "md"));
+    let mut documents: Vec<PathBuf> = of_text.collect();
+    documents.push(checkout().join("README.md"));
+    documents.sort();
+    documents
+}
+
+fn pieces(text: &str) -> Vec<Piece> {
+    let mut pieces = Vec::new();
+    let mut lines = text.lines();
+    while let Some(line) = lines.next() {
+        let Some(info) = line.strip_prefix("```") else {
+            continue;
+        };
+        let body: Vec<&str> = lines.by_ref().take_while(|line| *line != "```").collect();
+        match info.split_once(' ') {
+            Some(("toml", name)) => pieces.push(Piece::File {
+                name: name.to_owned(),
+                text: body.join("\n") + "\n",
+            }),
+            _ if info == "console" => pieces.push(Piece::Console(shown(&body))),
+            _ => {}
+        }
+    }
+    pieces
+}
+
+fn shown(body: &[&str]) -> Vec<Shown> {
+    let mut shown: Vec<Shown> = Vec::new();
+    for line in body {
+        match line.strip_prefix("$ ") {
+            Some(command) => shown.push(Shown {
+                command: command.to_owned(),
+                lines: Vec::new(),
+            }),
+            None => {
+                let last = shown.last_mut().expect("a block begins with a command");
+                last.lines.push((*line).to_owned());
+            }
+        }
+    }
+    shown
+}
+
+/// What a command prints in 80 columns.
+fn printed(command: &str, directory: &Path) -> String {
+    let mut words = command.split_whitespace();
+    assert_eq!(words.next(), Some("plimsoll"), "{command}");
+    let mut plimsoll = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
+    plimsoll.args(words).current_dir(directory);
+    let output = plimsoll.env("COLUMNS", "80").env("LC_ALL", "C.UTF-8");
+    let output = output.output().expect("it runs");
+    assert!(!output.stdout.is_empty(), "{command}: {output:?}");
+    String::from_utf8(output.stdout).expect("text")
+}
+
+/// Whether lines are as they are shown.
+fn is_as_shown(shown: &[String], printed: &[&str]) -> bool {
+    let Some((first, rest)) = shown.split_first() else {
+        return printed.is_empty();
+    };
+    match (first.as_str(), printed.split_first()) {
+        ("...", _) => (0..=printed.len()).any(|from| is_as_shown(rest, &printed[from..])),
+        (line, Some((printed, behind))) => line == *printed && is_as_shown(rest, behind),
+        (_, None) => false,
+    }
+}
+
+/// The commands of a document that print something else than it shows, and what they print.
+fn wrong(document: &Path, directory: &Path) -> Vec<(Shown, String)> {
+    let text = fs::read_to_string(document).expect("a document");
+    let mut wrong = Vec::new();
+    for piece in pieces(&text) {
+        match piece {
+            Piece::File { name, text } => {
+                let path = directory.join(name);
+                let before = fs::read_to_string(&path).unwrap_or_default();
+                fs::write(path, before + &text).expect("a file");
+            }
+            Piece::Console(commands) => {
+                for shown in commands {
+                    let printed = printed(&shown.command, directory);
+                    let lines: Vec<&str> = printed.lines().collect();
+                    if !is_as_shown(&shown.lines, &lines) {
+                        wrong.push((shown, printed));
+                    }
+                }
+            }
+        }
+    }
+    wrong
+}
+
+#[test]
+fn documents_show_what_the_command_prints() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let fixtures = checkout()
+        .join("fixtures")
+        .canonicalize()
+        .expect("a folder");
+    std::os::unix::fs::symlink(fixtures, directory.path().join("fixtures")).expect("a link");
+    let mut commands = 0;
+    for document in documents() {
+        let text = fs::read_to_string(&document).expect("a document");
+        let consoles = pieces(&text).into_iter().filter_map(|piece| match piece {
+            Piece::Console(commands) => Some(commands.len()),
+            Piece::File { .. } => None,
+        });
+        commands += consoles.sum::<usize>();
+        let mut new = text.clone();
+        for (shown, printed) in wrong(&document, directory.path()) {
+            let name = document.file_name().expect("a name").display();
+            let is_whole = !shown.lines.iter().any(|line| line == "...");
+            assert!(
+                is_whole && std::env::var_os("UPDATE_EXPECT").is_some(),
+                "{name}: {}\nshows\n{}\nand prints\n{printed}",
+                shown.command,
+                shown.lines.join("\n"),
+            );
+            let old = format!("$ {}\n{}\n", shown.command, shown.lines.join("\n"));
+            new = new.replacen(&old, &format!("$ {}\n{printed}", shown.command), 1);
+        }
+        if new != text {
+            fs::write(&document, new).expect("it is written");
+        }
+    }
+    assert!(commands >= 5, "{commands} commands are shown");
+}
+
+/// A row of records/score.toml.
+#[derive(serde::Deserialize)]
+struct Score {
+    study: String,
+    held: u32,
+    figures: u32,
+}
+
+#[test]
+fn the_readmes_counts_are_those_of_the_tables() {
+    #[derive(serde::Deserialize)]
+    struct Scores {
+        score: Vec<Score>,
+    }
+    let read = |path: &str| fs::read_to_string(checkout().join(path)).expect("a file");
+    let Scores { score } = toml::from_str(&read("records/score.toml")).expect("scores");
+    let of = |is_guard: bool| {
+        let rows = score.iter();
+        let rows = rows.filter(|row| row.study.ends_with(", guard") == is_guard);
+        rows.fold((0, 0), |sum, row| (sum.0 + row.held, sum.1 + row.figures))
+    };
+    let ((held, figures), (of_guard, figures_of_guard)) = (of(false), of(true));
+    let rules = fs::read_dir(checkout().join("docs/rules")).expect("a folder");
+    // Lines may break anywhere.
+    let readme = read("README.md");
+    let readme = readme.split_whitespace().collect::<Vec<_>>().join(" ");
+    for said in [
+        format!("{held} of the {figures} recorded figures hold"),
+        format!("{of_guard} of {figures_of_guard} on the arms that run the guard"),
+        format!("{} rules, each with a page", rules.count()),
+    ] {
+        assert!(readme.contains(&said), "README.md does not say: {said}");
+    }
+}
