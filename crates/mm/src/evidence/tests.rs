@@ -389,3 +389,21 @@ fn the_tasks_of_a_group_are_its_files_too() {
         ["sys/fs/cgroup/a/pids.max", "sys/fs/cgroup/a/pids.events"]
     );
 }
+
+#[test]
+fn commands_that_set_a_tunable_are_known() {
+    for text in [
+        "FROM debian\nRUN sysctl -w vm.swappiness=10\n",
+        "#!/bin/sh\necho 10 > /proc/sys/vm/swappiness # less\n",
+        "runcmd:\n  - echo never | tee /sys/kernel/mm/transparent_hugepage/enabled\n",
+    ] {
+        assert!(sets_by_commands(text), "{text}");
+    }
+    for text in [
+        "# sysctl -w vm.swappiness=10\n",
+        "cat /proc/sys/vm/swappiness\n",
+        "",
+    ] {
+        assert!(!sets_by_commands(text), "{text}");
+    }
+}

@@ -87,8 +87,14 @@ const LONG: f64 = 30.0;
 /// What is dirty takes a device long to write.
 pub(super) fn backlog(looked: &Looked<'_>) -> Answer {
     looked.before()?;
-    let flush = flush(looked).ok_or(Missing("what each device wrote"))?;
-    let longest = flush.longest().filter(|&(.., seconds)| seconds >= LONG);
+    let now = looked.snapshot();
+    if now.diskstats.is_none() && now.writeback.is_empty() {
+        return Err(Missing("/proc/diskstats"));
+    }
+    // None has anything to write where there is none.
+    let flush = flush(looked);
+    let longest = flush.as_ref().and_then(Flush::longest);
+    let longest = longest.filter(|&(.., seconds)| seconds >= LONG);
     Ok(longest.map(|(device, held, seconds)| {
         Said::new(
             Severity::Warning,
