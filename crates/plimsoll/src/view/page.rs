@@ -120,8 +120,8 @@ impl Page {
         self.styled_item(indent, mark, text, std::convert::identity);
     }
 
-    /// A command behind a mark: where it takes several lines, each but the last ends so that a shell
-    /// reads on, and the comment behind `#` has lines of its own.
+    /// A command behind a mark: where it takes several lines, each but the last ends so that a
+    /// shell reads on, and the comment behind `#` has lines of its own.
     pub(crate) fn command(&mut self, indent: usize, mark: &str, text: &str) {
         let hanging = indent + mark.chars().count();
         let room = self.canvas.width.saturating_sub(hanging).max(20);

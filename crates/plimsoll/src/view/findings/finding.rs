@@ -198,8 +198,8 @@ fn is_command(next: &str) -> bool {
         "systemctl",
         "virsh",
     ];
-    let program = next.split(' ').next().unwrap_or_default();
-    PROGRAMS.contains(&program)
+    let program = next.split(' ').next();
+    program.is_some_and(|program| PROGRAMS.contains(&program))
 }
 
 impl Sure {
