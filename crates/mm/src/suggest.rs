@@ -4,16 +4,24 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+/// Characters of a name that count.
+const LONGEST: usize = 64;
+
 /// The candidate nearest to `name`, if one is near: at most one edit for each three characters.
 ///
 /// Of equally near ones the first is taken.
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let name = name.to_ascii_lowercase();
-    let far = name.chars().count() / 3 + 1;
+    let far = (name.chars().count() / 3 + 1).max(2);
+    let length = |text: &str| text.chars().take(LONGEST).count();
+    let own = length(&name);
+    // Each character more is an edit: most candidates need no measuring.
+    let may_be_near = |candidate: &&str| length(candidate).abs_diff(own) < far;
     let measured = candidates
         .into_iter()
+        .filter(may_be_near)
         .map(|candidate| (distance(&name, candidate), candidate));
-    let near = measured.filter(|&(edits, _)| edits < far.max(2));
+    let near = measured.filter(|&(edits, _)| edits < far);
     near.min_by_key(|&(edits, _)| edits)
         .map(|(_, candidate)| candidate)
 }
@@ -22,8 +30,8 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
 /// (optimal string alignment). Only the first 64 characters count.
 #[must_use]
 pub fn distance(a: &str, b: &str) -> usize {
-    let a: Vec<char> = a.chars().take(64).collect();
-    let b: Vec<char> = b.chars().take(64).collect();
+    let a: Vec<char> = a.chars().take(LONGEST).collect();
+    let b: Vec<char> = b.chars().take(LONGEST).collect();
     let mut before: Vec<usize> = Vec::new();
     let mut last: Vec<usize> = (0..=b.len()).collect();
     for (i, &from) in a.iter().enumerate() {

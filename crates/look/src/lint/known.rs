@@ -1,6 +1,8 @@
 //! Which keys below `vm.` there are and were, beside those of the catalogue: names alone, from
 //! Documentation/admin-guide/sysctl/vm.rst and the patches that distributions carry.
 
+use std::sync::LazyLock;
+
 use mm::catalogue::{self, Kernels};
 use mm::suggest;
 
@@ -114,18 +116,24 @@ pub type Meant = (&'static str, usize);
 
 /// The key that may have been meant by one that no kernel has.
 pub fn meant(name: &str) -> Option<Meant> {
-    let names = || {
+    let bare = name.strip_prefix("vm.")?;
+    let bares = there().iter().filter_map(|name| name.strip_prefix("vm."));
+    let as_long = bares.filter(|other| other.len().abs_diff(bare.len()) <= bare.len() / 3);
+    let near = suggest::nearest(bare, as_long)?;
+    let is_near = |name: &&&'static str| name.strip_prefix("vm.") == Some(near);
+    let full = there().iter().find(is_near)?;
+    Some((full, suggest::distance(name, full)))
+}
+
+/// The keys below `vm.` that there are today.
+fn there() -> &'static [&'static str] {
+    static THERE: LazyLock<Vec<&str>> = LazyLock::new(|| {
         let of_catalogue = catalogue::all().map(|tunable| tunable.name);
         let there = of_catalogue.filter(|name| gone_key(name).is_none());
         let below_vm = there.filter(|name| name.starts_with("vm."));
-        below_vm.chain(ALIVE.iter().copied())
-    };
-    let bare = name.strip_prefix("vm.")?;
-    let bares = names().filter_map(|name| name.strip_prefix("vm."));
-    let as_long = bares.filter(|other| other.len().abs_diff(bare.len()) <= bare.len() / 3);
-    let near = suggest::nearest(bare, as_long)?;
-    let full = names().find(|name| name.strip_prefix("vm.") == Some(near))?;
-    Some((full, suggest::distance(name, full)))
+        below_vm.chain(ALIVE.iter().copied()).collect()
+    });
+    &THERE
 }
 
 #[cfg(test)]

@@ -59,6 +59,9 @@ pub struct Scope<'a> {
     after: OnceCell<Option<Snapshot>>,
 }
 
+/// Keys that no kernel has of which it is asked what was meant.
+const SLIPS_MOST: usize = 1000;
+
 /// How another loader of sysctl.d ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Elsewhere {
@@ -287,7 +290,9 @@ impl<'a> Scope<'a> {
             setting.stands |= setting.by == Writer::Yaml && setting.is_taken();
             self.sets.insert((setting.text, setting.name.clone()));
             if !self.meant.contains_key(&setting.name) && known::is_strange(&setting.name) {
-                let meant = known::meant(&setting.name);
+                // A text of nothing but slips is none of a person.
+                let few = self.meant.len() < SLIPS_MOST;
+                let meant = few.then(|| known::meant(&setting.name)).flatten();
                 self.meant.insert(setting.name.clone(), meant);
             }
             let place = (setting.by, at);
