@@ -5,9 +5,11 @@
 //! the commands behind it find in their directory, or the end of one that was there.
 //! `UPDATE_EXPECT=1` rewrites what has no `...` in it.
 //!
-//! A block ```` ```sh ```` is for the reader's own machine (`asked`).
+//! A block ```` ```sh ```` is for the reader's own machine (`asked`). Numbers of figures that hold
+//! are those of the score (`counts`).
 
 mod asked;
+mod counts;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -175,39 +177,4 @@ fn documents_show_what_the_command_prints() {
         }
     }
     assert!(commands >= 5, "{commands} commands are shown");
-}
-
-/// A row of records/score.toml.
-#[derive(serde::Deserialize)]
-struct Score {
-    study: String,
-    held: u32,
-    figures: u32,
-}
-
-#[test]
-fn the_readmes_counts_are_those_of_the_tables() {
-    #[derive(serde::Deserialize)]
-    struct Scores {
-        score: Vec<Score>,
-    }
-    let read = |path: &str| fs::read_to_string(checkout().join(path)).expect("a file");
-    let Scores { score } = toml::from_str(&read("records/score.toml")).expect("scores");
-    let of = |is_guard: bool| {
-        let rows = score.iter();
-        let rows = rows.filter(|row| row.study.ends_with(", guard") == is_guard);
-        rows.fold((0, 0), |sum, row| (sum.0 + row.held, sum.1 + row.figures))
-    };
-    let ((held, figures), (of_guard, figures_of_guard)) = (of(false), of(true));
-    let rules = fs::read_dir(checkout().join("docs/rules")).expect("a folder");
-    // Lines may break anywhere.
-    let readme = read("README.md");
-    let readme = readme.split_whitespace().collect::<Vec<_>>().join(" ");
-    for said in [
-        format!("{held} of the {figures} recorded figures hold"),
-        format!("{of_guard} of {figures_of_guard} on the arms that run the guard"),
-        format!("{} rules, each with a page", rules.count()),
-    ] {
-        assert!(readme.contains(&said), "README.md does not say: {said}");
-    }
 }
