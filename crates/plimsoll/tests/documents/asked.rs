@@ -47,6 +47,7 @@ fn settings(words: &[String]) -> Vec<String> {
     if let [verb, tunable, ..] = words
         && verb == "explain"
         && !tunable.starts_with("--")
+        && !tunable.ends_with(".conf")
     {
         settings.push(tunable.clone());
     }
