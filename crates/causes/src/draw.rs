@@ -29,6 +29,7 @@ impl Drawn {
         let mut recipe = recipe.clone();
         let mut prng = Prng::for_part(seed, &recipe.name);
         recipe.memory = [pick(recipe.memory, seed, &mut prng); 3];
+        recipe.share_memory();
         let sizes: Vec<_> = recipe
             .sizes
             .iter()
@@ -123,10 +124,17 @@ impl Recipe {
         texts.for_each(|text| *text = text.replace(name, value));
     }
 
+    /// Each node has whole MiB.
+    fn share_memory(&mut self) {
+        let nodes = u64::from(self.nodes.max(1));
+        self.memory = self.memory.map(|mib| mib.next_multiple_of(nodes));
+    }
+
     /// Takes over what another needs of the machine, and its steps.
     fn join(&mut self, other: &Self) {
         self.memory = [self.memory[0].max(other.memory[0]); 3];
         self.nodes = self.nodes.max(other.nodes);
+        self.share_memory();
         self.parameters.extend_from_slice(&other.parameters);
         self.modules.extend_from_slice(&other.modules);
         self.devices.extend_from_slice(&other.devices);
@@ -184,6 +192,18 @@ mod tests {
         let drawn = |seed| Drawn::new(&recipe("a"), seed).unwrap().recipe.steps;
         assert_eq!(drawn(7), drawn(7));
         assert!((1..9).any(|seed| drawn(seed) != usual.recipe.steps));
+    }
+
+    #[test]
+    fn nodes_have_whole_mib() {
+        let mut two = recipe("a");
+        (two.nodes, two.memory) = (2, [256, 225, 384]);
+        let drawn = (0..50).map(|seed| Drawn::new(&two, seed).unwrap());
+        assert!(
+            drawn
+                .map(|drawn| drawn.recipe.memory[0])
+                .all(|mib| mib % 2 == 0)
+        );
     }
 
     #[test]

@@ -61,6 +61,8 @@ const V2: Hierarchy = Hierarchy {
         "memory.zswap.current",
         "memory.stat",
         "memory.pressure",
+        "pids.max",
+        "pids.events",
     ],
 };
 

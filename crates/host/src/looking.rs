@@ -297,6 +297,8 @@ const CGROUP: &[&str] = &[
     "memory.swap.max",
     "memory.swappiness",
     "memory.zswap.max",
+    "pids.events",
+    "pids.max",
 ];
 
 /// Files of a group that are sums over CPUs.

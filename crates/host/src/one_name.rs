@@ -3,7 +3,6 @@
 
 use std::fs;
 
-use mm::catalogue::{self, Of, Scope};
 use mm::meminfo::Meminfo;
 use mm::settings::Setting;
 
@@ -16,25 +15,12 @@ pub fn of(root: &Root, setting: Setting) -> Setting {
         let link = fs::read_link(root.join(&format!("sys/dev/block/{number}"))).ok()?;
         Some(link.file_name()?.to_str()?.to_owned())
     };
-    let setting = setting.renamed(by_number).unwrap_or(setting);
-    match of_default_pool(root, &setting) {
-        Some(tunable) => Setting { tunable, ..setting },
-        None => setting,
-    }
+    setting.by_one_name(by_number, default_huge_page(root))
 }
 
-/// The machine's tunable that sets the same pool.
-fn of_default_pool(root: &Root, setting: &Setting) -> Option<String> {
-    let named = catalogue::named(&setting.tunable)?;
-    let Of::One(size) = named.of else {
-        return None;
-    };
+fn default_huge_page(root: &Root) -> Option<mm::units::Kib> {
     let (meminfo, _) = Meminfo::read(&root.look("proc/meminfo").ok()?);
-    let default = format!("hugepages-{}kB", meminfo?.hugepagesize?.0);
-    let is_default = named.tunable.scope() == Scope::PageSize && size == default;
-    let name = format!("vm.{}", named.tunable.kernel_name());
-    let same = catalogue::find(&name).filter(|_| is_default && named.tunable.group() == "hugetlb");
-    same.map(|tunable| tunable.name.to_owned())
+    meminfo?.hugepagesize
 }
 
 #[cfg(test)]

@@ -23,6 +23,8 @@ mod split;
 mod tables;
 mod zones;
 
+use crate::catalogue::folder;
+
 pub use gather::frames;
 pub use reading::{Passed, Piece, Reading};
 pub use split::split;
@@ -33,6 +35,24 @@ pub const NOTE: &str = "plimsoll/evidence";
 
 /// Folder of what tools printed: `plimsoll/tools/free` and the like.
 pub const TOOLS: &str = "plimsoll/tools/";
+
+/// Folder of texts whose commands set tunables, by the names under which they came: scripts,
+/// recipes of images, what cloud-init runs.
+pub const COMMANDS: &str = "plimsoll/tools/commands/";
+
+/// Whether a line of a text looks like a command that sets a tunable of memory: `sysctl -w vm.x=1`,
+/// `echo 1 > /proc/sys/vm/x`.
+#[must_use]
+pub fn sets_by_commands(text: &str) -> bool {
+    let sets = |line: &str| {
+        let by_sysctl = line.contains("sysctl") && line.contains("vm.") && line.contains('=');
+        let folders = [folder::VM, folder::KSM, folder::THP, folder::LRU_GEN];
+        let into = line.contains('>') || line.contains("tee");
+        by_sysctl || into && folders.iter().any(|folder| line.contains(folder))
+    };
+    let mut lines = text.lines().map(str::trim_start);
+    lines.any(|line| !line.starts_with(['#', ';']) && sets(line))
+}
 
 #[cfg(test)]
 mod tests;

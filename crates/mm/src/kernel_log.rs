@@ -58,8 +58,9 @@ pub fn is_log(text: &str) -> bool {
 
 /// Whether a line alone begins or makes an event.
 fn is_telling(line: &str) -> bool {
-    const WORDS: [&str; 23] = [
+    const WORDS: [&str; 24] = [
         "oom",
+        "fork rejected",
         "emory",
         "page allocation",
         "Killed",

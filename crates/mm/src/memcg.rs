@@ -110,6 +110,11 @@ pub struct Memcg {
     pub events: Option<Items>,
     /// `memory.pressure`.
     pub pressure: Option<Psi>,
+    /// `pids.max`: tasks that it may have; `None` where there is no such bound or the file is
+    /// missing.
+    pub pids_max: Option<u64>,
+    /// How often a fork was refused for it: `max` in `pids.events`.
+    pub forks_refused: Option<u64>,
 }
 
 impl Limit {
@@ -226,6 +231,8 @@ impl Memcg {
             "memory.stat" => self.stat = Some(MemoryStat::parse(path, text)?),
             "memory.events" | "memory.oom_control" => self.events = Some(Items::parse(path, text)?),
             "memory.pressure" => self.pressure = Some(Psi::parse(path, text)?),
+            "pids.max" if text.trim_ascii() != "max" => self.pids_max = Some(number(path, text)?),
+            "pids.events" => self.forks_refused = Items::parse(path, text)?.get("max"),
             _ => {}
         }
         Ok(())
@@ -233,12 +240,15 @@ impl Memcg {
 }
 
 /// The control group that a file belongs to: the part of its path between `sys/fs/cgroup/` and the
-/// file's name, empty for the root; `None` for files that are not a memory controller's.
+/// file's name, empty for the root; `None` for files of neither memory nor pids.
 #[must_use]
 pub fn group_of(path: &str) -> Option<&str> {
     let below = path.strip_prefix("sys/fs/cgroup/")?;
     let (group, name) = below.rsplit_once('/').unwrap_or(("", below));
-    name.starts_with("memory.").then_some(group)
+    let ours = ["memory.", "pids."];
+    ours.iter()
+        .any(|controller| name.starts_with(controller))
+        .then_some(group)
 }
 
 #[cfg(test)]

@@ -5,7 +5,8 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
-use crate::catalogue;
+use crate::catalogue::{self, Of, Scope};
+use crate::units::Kib;
 
 /// One value for one tunable, by the catalogue's name: `vm.min_free_kbytes` = `1500000`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -53,6 +54,36 @@ impl Setting {
             tunable: format!("{group}.{device}.{file}"),
             value: self.value.clone(),
         })
+    }
+
+    /// The setting under the one name of its value on a machine: a block device goes by its name
+    /// and by its numbers, and the pool of huge pages of the default size is also the machine's.
+    /// `device` names a device by its numbers, `huge_page` is the default size.
+    #[must_use]
+    pub fn by_one_name(
+        self,
+        device: impl FnOnce(&str) -> Option<String>,
+        huge_page: Option<Kib>,
+    ) -> Self {
+        let setting = self.renamed(device).unwrap_or(self);
+        match setting.of_default_pool(huge_page) {
+            Some(tunable) => Self { tunable, ..setting },
+            None => setting,
+        }
+    }
+
+    /// The machine's tunable that sets the same pool.
+    fn of_default_pool(&self, huge_page: Option<Kib>) -> Option<String> {
+        let named = catalogue::named(&self.tunable)?;
+        let Of::One(size) = named.of else {
+            return None;
+        };
+        let default = format!("hugepages-{}kB", huge_page?.0);
+        let is_default = named.tunable.scope() == Scope::PageSize && size == default;
+        let name = format!("vm.{}", named.tunable.kernel_name());
+        let same = catalogue::find(&name).filter(|_| is_default);
+        let same = same.filter(|_| named.tunable.group() == "hugetlb");
+        same.map(|tunable| tunable.name.into())
     }
 }
 

@@ -58,7 +58,7 @@ fn a_proposed_value_is_judged_for_the_machine_of_the_evidence() {
         "{kills}"
     );
     for part in [
-        "now 67584 (98.9 MiB)",
+        "now 67584 (66 MiB)",
         "error min-free-kills",
         "MemAvailable",
         "18.7 GiB  now 23 GiB",

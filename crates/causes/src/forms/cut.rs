@@ -1,6 +1,7 @@
 //! Evidence that ends too early.
 
 use super::form::{Form, Holds};
+use super::pasted;
 
 /// Kinds that people cut short: what they paste, and what a buffer or a mailer ends.
 const CUT: &[&str] = &["report", "paste", "mail", "meminfo", "capture"];
@@ -31,19 +32,12 @@ pub(super) fn tenths(form: &Form) -> Vec<Form> {
     (1..10).map(cut).collect()
 }
 
-/// How much of the log's end is left: a log stands at the end of what it is part of.
+/// How much of the log is left: it stands at the end of what it is part of.
 fn kept(form: &Form, left: &[u8], log: &str) -> usize {
-    let whole = form
-        .files
-        .iter()
-        .map(|(_, bytes)| bytes.len())
-        .sum::<usize>()
-        .max(1);
+    let whole: usize = form.files.iter().map(|(_, bytes)| bytes.len()).sum();
     let lost = whole - left.len();
-    // In a mail each line is longer than in the log.
-    let share = match form.kind {
-        "mail" => lost * log.len() / whole,
-        _ => lost,
-    };
-    log.len().saturating_sub(share)
+    match form.kind {
+        "mail" => pasted::kept_of_mailed(lost, log),
+        _ => log.len().saturating_sub(lost),
+    }
 }

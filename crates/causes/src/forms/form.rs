@@ -44,6 +44,7 @@ const WORDS: &[(&str, &str)] = &[
     ("proc/net/sockstat", "sockets"),
     ("proc/swaps", "swaps"),
     ("proc/pressure/memory", "pressure"),
+    ("proc/pressure/io", "io-pressure"),
     (folder::VM, "settings"),
     (folder::KSM, "ksm"),
     (folder::THP, "thp"),

@@ -61,7 +61,24 @@ fn paste(frame: &Frame, log: &str) -> String {
     for (command, output) in commands {
         let _ = write!(text, "root@web-1:~# {command}\n{output}");
     }
-    text + "root@web-1:~# \n"
+    text + LAST
+}
+
+/// The prompt behind the last command.
+const LAST: &str = "root@web-1:~# \n";
+
+/// How much of a log is left whole at the end of a mail that lost that many bytes.
+pub(super) fn kept_of_mailed(lost: usize, log: &str) -> usize {
+    let mailed = |line: &str| printable(&format!("> {line}")).len() + 1;
+    let (mut kept, mut gone) = (log.len(), mailed(LAST.trim_end_matches('\n')));
+    for line in log.split_inclusive('\n').rev() {
+        if gone >= lost {
+            break;
+        }
+        gone += mailed(line.trim_end_matches('\n'));
+        kept -= line.len();
+    }
+    kept
 }
 
 /// An answer to a mail that has it all quoted, in quoted-printable.
@@ -133,6 +150,18 @@ fn group_files(frame: &Frame, group: &str) -> Form {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_a_mail_lost_is_of_its_end() {
+        let (line, end) = ("[1] a=b\n", mail(LAST).len() - mail("").len());
+        let log = line.repeat(3);
+        let mailed = mail(line).len() - mail("").len();
+        assert_eq!(mailed, "> [1] a=3Db\n".len());
+        assert_eq!(kept_of_mailed(end, &log), log.len());
+        assert_eq!(kept_of_mailed(end + 1, &log), 2 * line.len());
+        assert_eq!(kept_of_mailed(end + mailed, &log), 2 * line.len());
+        assert_eq!(kept_of_mailed(end + 9 * mailed, &log), 0);
+    }
 
     #[test]
     fn a_mail_quotes_and_breaks_as_mailers_do() {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use files::{Folder, Kind, named};
 use mm::capture::{self, Capture, Frame};
-use mm::evidence::{self, Reading, clean, gather};
+use mm::evidence::{self, Piece, Reading, clean, gather};
 use mm::text::weight;
 use mm::units::Bytes;
 
@@ -191,6 +191,9 @@ impl Intake {
             None => evidence::split(&text, name),
         };
         reading.source = short(name);
+        if place == Place::Alone && reading.pieces.is_empty() && capture_in(&text).is_none() {
+            take_commands(&mut reading, &text);
+        }
         cut.into_iter()
             .chain(strange)
             .for_each(|why| reading.pass(why));
@@ -231,6 +234,20 @@ impl Intake {
         gather::add_note(&mut frames, &note);
         Ok(Found { name, frames })
     }
+}
+
+/// Takes a text as it stands where its commands set something.
+fn take_commands(reading: &mut Reading, text: &str) {
+    if !evidence::sets_by_commands(text) {
+        return;
+    }
+    reading.passed.clear();
+    reading.pieces.push(Piece {
+        path: format!("{}{}", evidence::COMMANDS, reading.source),
+        what: "commands".to_owned(),
+        text: text.to_owned(),
+        line: 1,
+    });
 }
 
 /// The capture that a text is, or that a record has behind its first line.

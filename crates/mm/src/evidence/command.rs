@@ -96,7 +96,7 @@ pub fn hint(command: &str) -> Option<Hint> {
     while words.next_if(|word| BEFORE.contains(word)).is_some() {}
     let name = words.next()?;
     let name = name.rsplit('/').next().unwrap_or(name);
-    let name = name.strip_suffix(':').unwrap_or(name);
+    let name = name.strip_suffix(':').unwrap_or(name).trim_matches('`');
     if !COMMANDS.contains(&name) {
         return None;
     }

@@ -38,6 +38,9 @@ const VALUES: &[&str] = &[
     "memory.kmem.usage_in_bytes",
     "memory.kmem.limit_in_bytes",
     "memory.kmem.failcnt",
+    "pids.current",
+    "pids.peak",
+    "pids.max",
 ];
 
 /// Files of named numbers.
@@ -46,6 +49,7 @@ const TABLES: &[&str] = &[
     "memory.events.local",
     "memory.swap.events",
     "memory.oom_control",
+    "pids.events",
     "memory.stat",
     "memory.pressure",
 ];
@@ -59,7 +63,7 @@ pub fn is_value(path: &str) -> bool {
 /// Whether a path's file is a list of a group's events.
 #[must_use]
 pub fn is_events(path: &str) -> bool {
-    is_of(path, &TABLES[..4])
+    is_of(path, &TABLES[..5])
 }
 
 fn is_of(path: &str, names: &[&str]) -> bool {

@@ -5,7 +5,7 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use super::command::Hint;
+use super::command::{self, Hint};
 use super::free::Unit;
 use super::heading::{self, Heading};
 use super::kind::{self, Blank, Kind};
@@ -28,6 +28,7 @@ pub fn split(text: &str, name: &str) -> Reading {
         hint: heading::of_name(name),
         open: None,
         folder: None,
+        headed: false,
     };
     if let Some((tree, path)) = path::known(name) {
         splitter.reading.tree = tree.to_owned();
@@ -47,6 +48,12 @@ pub fn split(text: &str, name: &str) -> Reading {
     splitter.reading
 }
 
+/// Whether a line only draws one: `______`.
+fn is_rule(line: &str) -> bool {
+    let line = line.trim();
+    line.len() > 3 && line.bytes().all(|byte| b"_-=*~".contains(&byte))
+}
+
 /// Whether a file is taken as it stands: no line tells what it is.
 fn is_verbatim(path: &str) -> bool {
     kind::at(path).is_none() || path == "proc/cmdline"
@@ -58,6 +65,8 @@ struct Splitter {
     open: Option<Open>,
     /// The folder of the control group in which the shell stands.
     folder: Option<String>,
+    /// Whether the line before is a command without a prompt.
+    headed: bool,
 }
 
 /// The file that lines are added to.
@@ -96,16 +105,12 @@ impl Splitter {
             && let Some(heading) = heading::of(line)
         {
             self.close();
-            self.folder = groups::folder(line.trim()).or_else(|| self.folder.take());
-            self.hint = match heading {
-                Heading::Begins(Hint::Files(files)) => {
-                    Hint::Files(files.into_iter().map(|path| self.placed(path)).collect())
-                }
-                Heading::Begins(hint) => hint,
-                Heading::Ends => Hint::None,
-            };
-            return;
+            return self.heading(heading, line);
         }
+        if self.open.is_none() && is_rule(line) {
+            return self.pass(line, number, "not recognised");
+        }
+        self.headed = false;
         if self.is_configuration_open() {
             return self.push(line);
         }
@@ -120,6 +125,26 @@ impl Splitter {
         }
         self.close();
         self.pass(line, number, "not recognised");
+    }
+
+    /// What comes below a heading; of commands that stand together without a prompt the files of
+    /// all.
+    fn heading(&mut self, heading: Heading, line: &str) {
+        self.folder = groups::folder(line.trim()).or_else(|| self.folder.take());
+        let is_bare = command::hint(line.trim()).is_some();
+        let before = match &mut self.hint {
+            Hint::Files(files) if self.headed && is_bare => core::mem::take(files),
+            _ => Vec::new(),
+        };
+        self.headed = is_bare;
+        self.hint = match heading {
+            Heading::Begins(Hint::Files(files)) => {
+                let files = files.into_iter().map(|path| self.placed(path));
+                Hint::Files(before.into_iter().chain(files).collect())
+            }
+            Heading::Begins(hint) => hint,
+            Heading::Ends => Hint::None,
+        };
     }
 
     /// A file of a group without a name, in the folder where the shell stands.

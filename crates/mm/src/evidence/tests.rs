@@ -361,3 +361,49 @@ fn sysctl_names_what_it_may_not_read() {
     assert_eq!(refused.count(), 2);
     assert!(reading.passed.is_empty());
 }
+
+#[test]
+fn commands_that_stand_together_are_answered_in_their_order() {
+    let row = "dentry 9 9 192 21 1 : tunables 0 0 0 : slabdata 1 1 0\n";
+    let text = format!(
+        "cat` `/proc/sys/fs/dentry-state\ngrep ^dentry `/proc/slabinfo\n______\n9 8 45 0 7 0\n{row}"
+    );
+    let expected = [
+        (
+            "proc/sys/fs/dentry-state".to_string(),
+            "9 8 45 0 7 0\n".to_string(),
+        ),
+        ("proc/slabinfo".to_string(), row.to_string()),
+    ];
+    assert_eq!(files(&text), expected);
+    let prompts = "$ cat /proc/sys/vm/swappiness\n$ cat /proc/sys/vm/dirty_ratio\n20\n";
+    assert_eq!(paths(prompts), ["proc/sys/vm/dirty_ratio"]);
+}
+
+#[test]
+fn the_tasks_of_a_group_are_its_files_too() {
+    let text = "u@h:/sys/fs/cgroup/a$ cat pids.max\n20\nu@h:/sys/fs/cgroup/a$ cat pids.events\n\
+                max 31\n";
+    assert_eq!(
+        paths(text),
+        ["sys/fs/cgroup/a/pids.max", "sys/fs/cgroup/a/pids.events"]
+    );
+}
+
+#[test]
+fn commands_that_set_a_tunable_are_known() {
+    for text in [
+        "FROM debian\nRUN sysctl -w vm.swappiness=10\n",
+        "#!/bin/sh\necho 10 > /proc/sys/vm/swappiness # less\n",
+        "runcmd:\n  - echo never | tee /sys/kernel/mm/transparent_hugepage/enabled\n",
+    ] {
+        assert!(sets_by_commands(text), "{text}");
+    }
+    for text in [
+        "# sysctl -w vm.swappiness=10\n",
+        "cat /proc/sys/vm/swappiness\n",
+        "",
+    ] {
+        assert!(!sets_by_commands(text), "{text}");
+    }
+}

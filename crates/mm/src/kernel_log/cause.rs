@@ -2,6 +2,7 @@
 
 use alloc::vec::Vec;
 
+use super::holders::has_memory_elsewhere;
 use super::report::{Event, Refused, Report};
 use super::zone_check::{Answer, COSTLY_ORDER, Request, ZoneCheck, check};
 use crate::units::Kib;
@@ -9,6 +10,9 @@ use crate::zoneinfo::ZoneKind;
 
 /// The smallest zone whose held-back memory can be the story: the 16 MiB of DMA never are.
 const LARGE: Kib = Kib(64 << 10);
+
+/// Of a zone's memory the boost has to hold back more than one part in this many to be the story.
+const BOOSTED: u64 = 64;
 
 /// Whose kill it was, or whose refusal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +39,8 @@ pub enum Whose {
     Stuck,
     /// Nobody's: CMA found no run of pages.
     Cma,
+    /// Nobody's: `pids.max` of a control group refused a fork.
+    Pids,
     /// Nobody's: vmalloc got no pages or no address space.
     Vmalloc,
     /// Nobody's: a slab cache could not grow.
@@ -67,6 +73,9 @@ pub enum Refusal {
     OtherNodes,
     /// All that it may use is used.
     Shortage,
+    /// The zones that are printed refused, and others are not printed, which have memory: a cpuset
+    /// or a memory policy bound the request, or the log is cut.
+    NodesNotShown,
     /// The report shows memory that would have done: it was printed later than the refusal.
     Unseen,
     /// The report has no zones.
@@ -115,6 +124,7 @@ impl Cause {
             cause.zones = check(report, &request);
             cause.refusals = refusals(&cause.zones);
             cause.settle(report);
+            cause.look_elsewhere(report);
         }
         cause
     }
@@ -149,6 +159,16 @@ impl Cause {
             };
         }
     }
+
+    /// A kill for a cpuset or a memory policy prints the nodes of that alone; the line that names
+    /// the constraint is the last but one.
+    fn look_elsewhere(&mut self, report: &Report) {
+        let untold = report.event == Event::OomKill && report.constraint.is_none();
+        let refused = self.refusals.first() == Some(&Refusal::Shortage);
+        if untold && refused && has_memory_elsewhere(report) {
+            self.refusals.insert(0, Refusal::NodesNotShown);
+        }
+    }
 }
 
 fn whose(report: &Report) -> Whose {
@@ -158,6 +178,7 @@ fn whose(report: &Report) -> Whose {
         Event::HungTask | Event::Lockup => return Whose::Stuck,
         Event::AllocationFailure | Event::AllocationStall => return Whose::Machine,
         Event::Cma => return Whose::Cma,
+        Event::Fork => return Whose::Pids,
         Event::Container => return Whose::Container,
         Event::Vmalloc => return Whose::Vmalloc,
         Event::Slab => return Whose::Slab,
@@ -214,7 +235,7 @@ fn tells(refusal: Refusal, zone: &ZoneCheck) -> bool {
         Refusal::OtherNodes => zone.answer == Answer::OtherNode && zone.has_plenty(),
         Refusal::Shortage => refused,
         Refusal::Unseen => matches!(zone.answer, Answer::Serves | Answer::Unknown),
-        Refusal::NotShown => false,
+        Refusal::NodesNotShown | Refusal::NotShown => false,
     }
 }
 
@@ -240,6 +261,9 @@ fn refusals(zones: &[ZoneCheck]) -> Vec<Refusal> {
         return alloc::vec![Refusal::Unseen];
     }
     let mut found: Vec<Refusal> = ORDER.into_iter().filter(|&refusal| any(refusal)).collect();
+    if !boosts_much(zones) {
+        found.sort_by_key(|refusal| *refusal == Refusal::Boost);
+    }
     if holds_much(zones) {
         found.sort_by_key(|refusal| *refusal == Refusal::Shortage);
     }
@@ -258,6 +282,16 @@ fn holds_much(zones: &[ZoneCheck]) -> bool {
         .map(|zone| zone.usable);
     let all: Kib = refused().map(|zone| zone.managed).sum();
     held.sum::<Kib>().0 > all.0 / 16
+}
+
+/// Whether what a boost holds back is much of its zone. Less is used up a moment later: the zone is
+/// full.
+fn boosts_much(zones: &[ZoneCheck]) -> bool {
+    zones.iter().any(|zone| {
+        let lower = zone.needed().saturating_sub(zone.boost);
+        let held = zone.usable.saturating_sub(lower);
+        tells(Refusal::Boost, zone) && held.0 > zone.managed.0 / BOOSTED
+    })
 }
 
 /// Whether a machine has memory that its kernel does not map: a 32-bit one.
@@ -342,15 +376,35 @@ mod tests {
         );
     }
 
+    /// What it holds back of the zone's 4 GiB must be more than a 64th of them.
     #[test]
     fn a_boost_that_alone_refuses_is_named() {
         let with = |free, boost| {
-            let zone = format!("free:{free}kB boost:{boost}kB min:1000kB low:1250kB high:1500kB");
+            let zone =
+                format!("free:{free}kB boost:{boost}kB min:200000kB low:201000kB high:202000kB");
             Cause::of(&report(KILL, "6.1.0", &zone, "1*4kB (U) = 4kB")).refusals
         };
-        assert_eq!(with(900, 400)[0], Refusal::Boost);
-        assert_eq!(with(500, 400), [Refusal::Shortage]);
-        assert_eq!(with(900, 0), [Refusal::Shortage]);
+        assert_eq!(with(190_000, 100_000)[0], Refusal::Boost);
+        let little = [Refusal::Shortage, Refusal::Boost];
+        assert_eq!(with(165_000, 100_000), little);
+        assert_eq!(with(90_000, 100_000), [Refusal::Shortage]);
+        assert_eq!(with(190_000, 0), [Refusal::Shortage]);
+    }
+
+    /// A kill for a cpuset prints its nodes alone, and says so behind the table of processes.
+    #[test]
+    fn memory_that_is_free_in_no_zone_that_is_printed_is_no_shortage() {
+        let with = |free: u64, end: &str| {
+            let text = format!(
+                "x {KILL}\nfree:{free} free_pcp:0\n\
+                 Node 1 Normal free:900kB min:1000kB low:1250kB high:1500kB managed:99999kB\n{end}"
+            );
+            main_of(&Report::parse(&text).expect("a report"))
+        };
+        assert_eq!(with(601, ""), Refusal::NodesNotShown);
+        assert_eq!(with(600, ""), Refusal::Shortage);
+        let told = "oom-kill:constraint=CONSTRAINT_CPUSET,mems_allowed=1";
+        assert_eq!(with(601, told), Refusal::Shortage);
     }
 
     /// An abnormal reserve (a ratio of 1) is the story; a usual one is part of every shortage.

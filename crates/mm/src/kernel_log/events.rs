@@ -135,6 +135,7 @@ impl Log {
             Kind::Hung => self.gather("hung-task", line, text),
             Kind::Lockup => self.gather("lockup", line, text),
             Kind::Cma => self.gather("cma-failure", line, text),
+            Kind::Fork => self.single("fork-refusal", line, text),
             Kind::Container => self.gather("container", line, text),
             Kind::Trace => self.trace(line, text),
             Kind::Body if self.goes_on_with_slab(line, text) => {

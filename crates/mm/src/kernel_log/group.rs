@@ -145,6 +145,13 @@ impl Group {
         true
     }
 
+    /// The group whose `pids.max` refused a fork.
+    pub(super) fn pids_in(&mut self, name: Option<&str>) {
+        if let Some(name) = name.filter(|_| self.name.is_empty()) {
+            self.name = name.to_owned();
+        }
+    }
+
     /// The groups of "oom-kill:constraint=…,oom_memcg=/a,task_memcg=/a/b,…".
     pub(super) fn of_summary(&mut self, text: &str) {
         let name = value_of(text, "oom_memcg=").unwrap_or_default();

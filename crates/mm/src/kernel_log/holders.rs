@@ -124,6 +124,7 @@ fn total(report: &Report) -> Option<Bytes> {
     let managed = |zone: &Zone| zone.items.get("managed").map(Kib);
     // The free blocks are listed behind the last zone: without them zones may be missing.
     let is_whole = report.zones.iter().any(|zone| !zone.blocks.is_empty());
+    let is_whole = is_whole && !has_memory_elsewhere(report);
     let sizes: Option<Vec<Kib>> = report.zones.iter().map(managed).collect();
     let ram = report.ram.zip(report.reserved);
     let ram = ram.map(|(ram, reserved)| ram.saturating_sub(reserved).bytes(report.page));
@@ -131,6 +132,17 @@ fn total(report: &Report) -> Option<Bytes> {
         .filter(|sizes| is_whole && !sizes.is_empty())
         .map(|sizes| sizes.into_iter().sum::<Kib>());
     ram.or_else(|| zones.map(Kib::bytes))
+}
+
+/// Whether the sums over the machine have more free memory than the zones that are printed: more
+/// than the high marks of these. A report leaves out zones that the request may not use, and a log
+/// may be cut before some.
+pub(super) fn has_memory_elsewhere(report: &Report) -> bool {
+    let Some(all) = report.summary.get("free") else {
+        return false;
+    };
+    let of = |item| report.zones.iter().map(|zone| zone.kib(item)).sum::<Kib>();
+    Pages(all).kib(report.page).saturating_sub(of("free")) > of("high")
 }
 
 /// The summary's items in pages, or the sum over the nodes or the zones.

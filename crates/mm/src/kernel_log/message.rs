@@ -30,6 +30,8 @@ pub(super) enum Kind {
     Lockup,
     /// CMA found no run of pages.
     Cma,
+    /// "cgroup: fork rejected by pids controller in /GROUP".
+    Fork,
     /// What a container's runtime says of its end.
     Container,
     /// A function of the call trace that tells what refused.
@@ -155,11 +157,20 @@ fn event(text: &str) -> Option<Kind> {
     if text.contains("alloc failed, req-size: ") {
         return Some(Kind::Cma);
     }
+    if fork_rejected(text).is_some() {
+        return Some(Kind::Fork);
+    }
     if text.contains("OOMKilled") && !text.contains("OOMKilled\": false") {
         return Some(Kind::Container);
     }
     let lockup = text.contains("soft lockup - CPU#") || text.contains("detected stalls on CPUs");
     lockup.then_some(Kind::Lockup)
+}
+
+/// The control group whose `pids.max` refused a fork; the kernel says it once for each group.
+pub(super) fn fork_rejected(text: &str) -> Option<&str> {
+    let group = text.strip_prefix("cgroup: fork rejected by pids controller in ")?;
+    Some(group.trim_ascii()).filter(|group| group.starts_with('/'))
 }
 
 /// "SysRq : Show Memory", "sysrq: Show Memory" or both in one.

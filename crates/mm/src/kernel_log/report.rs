@@ -40,6 +40,8 @@ pub enum Event {
     Lockup,
     /// CMA found no run of pages; nothing was killed.
     Cma,
+    /// `pids.max` of a control group refused a fork; no lack of memory.
+    Fork,
     /// vmalloc got no pages or no address space; nothing was killed.
     Vmalloc,
     /// A slab cache could not grow; nothing was killed.
@@ -208,6 +210,10 @@ impl Report {
             Kind::Hung => self.tell(Event::HungTask, text),
             Kind::Lockup => self.tell(Event::Lockup, text),
             Kind::Cma => self.tell(Event::Cma, text),
+            Kind::Fork => {
+                self.tell(Event::Fork, text);
+                self.group.pids_in(message::fork_rejected(text));
+            }
             Kind::Container => self.tell(Event::Container, text),
             Kind::Trace => {
                 self.trace(text);

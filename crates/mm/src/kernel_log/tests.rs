@@ -39,6 +39,23 @@ fn each_event_is_a_frame_with_its_time() {
 }
 
 #[test]
+fn a_fork_that_a_group_may_not_have_is_an_event() {
+    let line = "cgroup: fork rejected by pids controller in /shop/jobs";
+    assert!(is_log(line));
+    assert_eq!(
+        labels(&alloc::format!("[    0.591307] {line}\n")),
+        ["fork-refusal-1"]
+    );
+    let report = Report::parse(line).expect("a report");
+    assert_eq!(
+        (report.event, &report.group.name[..]),
+        (Event::Fork, "/shop/jobs")
+    );
+    assert_eq!(Cause::of(&report).whose, Whose::Pids);
+    assert!(!is_log("cgroup: fork rejected by pids controller in"));
+}
+
+#[test]
 fn kills_without_their_reports_are_told_apart() {
     let log = "Killed process 1 (a) total-vm:1kB, anon-rss:1kB, file-rss:0kB\n\
                Out of memory: Kill process 2 (b) score 9 or sacrifice child\n\

@@ -187,11 +187,7 @@ impl Snapshot {
     /// gives the kernel's own thresholds is taken, else the one that is near.
     #[must_use]
     pub fn thresholds_by(&self) -> Option<ThresholdsBy> {
-        let amounts = [
-            self.amount("vm.dirty_background_ratio", "vm.dirty_background_bytes")?,
-            self.amount("vm.dirty_ratio", "vm.dirty_bytes")?,
-        ];
-        let all = self.thresholds_in_turn(amounts)?;
+        let all = self.thresholds_in_turn(self.dirty_amounts()?)?;
         let equal = all.iter().find(|computed| computed.fit == Fit::Equal);
         let dirty = self.vmstat("nr_dirty_threshold").map(Pages);
         let half = || {
@@ -238,6 +234,14 @@ impl Snapshot {
             background: Pages(self.vmstat("nr_dirty_background_threshold")?),
             dirty: Pages(self.vmstat("nr_dirty_threshold")?),
         })
+    }
+
+    /// What is set: of the background threshold and of the other.
+    pub(super) fn dirty_amounts(&self) -> Option<[Amount; 2]> {
+        Some([
+            self.amount("vm.dirty_background_ratio", "vm.dirty_background_bytes")?,
+            self.amount("vm.dirty_ratio", "vm.dirty_bytes")?,
+        ])
     }
 
     fn amount(&self, ratio: &str, bytes: &str) -> Option<Amount> {

@@ -21,6 +21,8 @@ pub struct MinFree {
     pub khugepaged: Option<RangeInclusive<u64>>,
     /// Whether the switch of huge pages was read. Where it was not, they may be on.
     pub is_known: bool,
+    /// The most that it chooses, whether or not huge pages are on.
+    pub most: Kib,
 }
 
 /// Who chose the value.
@@ -76,6 +78,7 @@ impl Snapshot {
         );
         Some(MinFree {
             by_root,
+            most: by_root.max(Kib(*asked.end())),
             khugepaged: is_on.then_some(asked),
             is_known: self.thp.is_some(),
         })

@@ -31,18 +31,34 @@ pub(crate) struct Asked {
     page: PageSize,
 }
 
-/// The settings of the words of the command line, as the kernel of a machine with pages of this
-/// size reads them.
+/// A setting under the one name that its value has on the machine that is asked about.
+pub(crate) type OneName<'a> = &'a dyn Fn(Setting) -> Setting;
+
+/// The settings of the words of the command line, as this machine's kernel reads them with pages of
+/// this size.
+///
+/// # Errors
+/// As for [`read_for`].
+pub(crate) fn read(words: &[String], page: PageSize) -> anyhow::Result<Asked> {
+    let root = Root::default();
+    read_for(words, page, &|setting| host::one_name::of(&root, setting))
+}
+
+/// The same for a machine of which something else tells the names.
 ///
 /// # Errors
 /// The first word or line that means nothing, in one line.
-pub(crate) fn read(words: &[String], page: PageSize) -> anyhow::Result<Asked> {
+pub(crate) fn read_for(
+    words: &[String],
+    page: PageSize,
+    one_name: OneName<'_>,
+) -> anyhow::Result<Asked> {
     let mut asked = Asked {
         page,
         ..Asked::default()
     };
     for word in words {
-        asked.add_word(word)?;
+        asked.add_word(word, one_name)?;
     }
     if asked.settings.is_empty() {
         let left = asked.notes.join("; ");
@@ -57,26 +73,26 @@ pub(crate) fn read(words: &[String], page: PageSize) -> anyhow::Result<Asked> {
 }
 
 impl Asked {
-    fn add_word(&mut self, word: &str) -> anyhow::Result<()> {
+    fn add_word(&mut self, word: &str, one_name: OneName<'_>) -> anyhow::Result<()> {
         // A file that somebody called like a setting or an arm is none of them.
         if let Some((key, value)) = word.split_once('=') {
-            return self.add(key.trim(), value.trim());
+            return self.add(key.trim(), value.trim(), one_name);
         }
         let is_path = word.contains('/');
         if let Some((study, arm)) = word.split_once(':').filter(|_| !is_path) {
             for setting in of_arm(study, arm)? {
-                self.add(&setting.tunable, &setting.value)?;
+                self.add(&setting.tunable, &setting.value, one_name)?;
             }
             return Ok(());
         }
         match is_path || Path::new(word).exists() {
-            true => self.add_file(word),
+            true => self.add_file(word, one_name),
             false => bail!("{word}: neither KEY=VALUE, nor a file, nor STUDY:ARM"),
         }
     }
 
     /// The lines of a `sysctl.d` file; keys of `/sys` may stand there too.
-    fn add_file(&mut self, path: &str) -> anyhow::Result<()> {
+    fn add_file(&mut self, path: &str, one_name: OneName<'_>) -> anyhow::Result<()> {
         let text = files::named::text(Path::new(path), LONGEST);
         let text = text.with_context(|| format!("{path}: cannot be read"))?;
         for line in sysctl_d::lines(&text, Loader::Systemd) {
@@ -86,7 +102,7 @@ impl Asked {
                     let note = format!("{}: {key} is left alone: it sets no memory", at());
                     self.notes.push(note);
                 }
-                Says::Sets { key, value, .. } => self.add(key, value).with_context(at)?,
+                Says::Sets { key, value, .. } => self.add(key, value, one_name).with_context(at)?,
                 Says::Excludes(key) => {
                     bail!(
                         "{}: -{key} leaves a key alone, which is nothing to set",
@@ -100,7 +116,7 @@ impl Asked {
         Ok(())
     }
 
-    fn add(&mut self, key: &str, text: &str) -> anyhow::Result<()> {
+    fn add(&mut self, key: &str, text: &str, one_name: OneName<'_>) -> anyhow::Result<()> {
         let setting = catalogue::typed_of(key, text, self.page)?;
         let named = catalogue::check(&setting)?;
         if named.tunable.is_number() && quantity::size(text).is_err() && text != setting.value {
@@ -109,7 +125,7 @@ impl Asked {
                 setting.value
             ));
         }
-        let known = host::one_name::of(&Root::default(), setting.clone());
+        let known = one_name(setting.clone());
         if known.tunable != setting.tunable {
             let note = format!("{} is {} here", setting.tunable, known.tunable);
             self.notes.push(note);

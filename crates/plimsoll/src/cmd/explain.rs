@@ -8,6 +8,7 @@ use conf::Tree;
 use host::Root;
 use mm::capture::{Capture, Frame};
 use mm::catalogue::{self, KeyError, Tunable, folder};
+use mm::settings::Setting;
 use mm::snapshot::Snapshot;
 
 use super::inspect::evidence::{self, Facts, Read};
@@ -110,13 +111,30 @@ fn write(text: &str) -> anyhow::Result<ExitCode> {
 fn judged(args: &Args, word: &str) -> anyhow::Result<ExitCode> {
     let frame = frame(args)?;
     let snapshot = Snapshot::parse(&frame);
-    let asked = asked::read(&[word.to_owned()], snapshot.page)?;
+    let words = [word.to_owned()];
+    // Of another machine its evidence tells the names, and not this host.
+    let asked = match args.evidence.is_empty() {
+        true => asked::read(&words, snapshot.page)?,
+        false => asked::read_for(&words, snapshot.page, &|setting| {
+            one_name(&snapshot, setting)
+        })?,
+    };
     let proposed = Proposed::of(&frame, &snapshot, asked.settings);
     let text = match args.json {
         true => proposed.json() + "\n",
         false => proposed.text(canvas(args), &in_a_command(&args.evidence)),
     };
     write(&text)
+}
+
+/// A setting under the one name of its value on the machine of a snapshot.
+fn one_name(snapshot: &Snapshot, setting: Setting) -> Setting {
+    let device = |number: &str| {
+        let mut disks = snapshot.diskstats.as_ref()?.disks.iter();
+        Some(disks.find(|disk| disk.number == number)?.name.clone())
+    };
+    let meminfo = snapshot.meminfo.as_ref();
+    setting.by_one_name(device, meminfo.and_then(|meminfo| meminfo.hugepagesize))
 }
 
 /// The tunables with this word, where it is no name of one and several have it.
@@ -233,5 +251,30 @@ fn canvas(args: &Args) -> Canvas {
     Canvas {
         charset: args.charset.unwrap_or(canvas.charset),
         ..canvas
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_device_of_evidence_has_the_name_that_the_evidence_tells() {
+        let disk = "8 0 of-evidence 1 0 8 1 1 0 0 1 0 0 1\n";
+        let files = [("proc/diskstats".to_owned(), disk.to_owned())];
+        let snapshot = Snapshot::parse(&Frame {
+            files: files.into(),
+            ..Frame::default()
+        });
+        let named = |tunable: &str| {
+            let (tunable, value) = (tunable.to_owned(), "1".to_owned());
+            one_name(&snapshot, Setting { tunable, value }).tunable
+        };
+        assert_eq!(named("bdi.8:0.max_ratio"), "bdi.of-evidence.max_ratio");
+        assert_eq!(named("bdi.8:16.max_ratio"), "bdi.8:16.max_ratio");
+        assert_eq!(
+            named("hugetlb.hugepages-2048kB.nr_hugepages"),
+            "hugetlb.hugepages-2048kB.nr_hugepages"
+        );
     }
 }

@@ -14,6 +14,7 @@ use serde::Serialize;
 
 use super::page::Page;
 use super::unreadable::way_out;
+use super::wrote::Wrote;
 
 /// Devices that are shown: those that hold most.
 const SHOWN: usize = 16;
@@ -59,14 +60,6 @@ struct Held {
     flush_seconds_by_interval: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     excess: Option<Excess>,
-}
-
-/// What a device wrote over the interval.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-struct Wrote {
-    wrote_bytes_per_second: f64,
-    /// The share of the interval in which it had requests, from 0 to 1.
-    busy: f64,
 }
 
 /// How a device holds more than it should of what all may hold.
@@ -157,6 +150,27 @@ impl Flush {
             seconds: held.map(|held| held.bytes(last.page).0 as f64 / pace),
             devices,
         }
+    }
+
+    /// The device that holds most, and how much.
+    pub(crate) fn fullest(&self) -> Option<(&str, Bytes)> {
+        let held = |device: &'_ Device| Some(Bytes(device.held.as_ref()?.bytes()));
+        let all = self.devices.iter();
+        let told = all.filter_map(|device| Some((device.device.as_str(), held(device)?)));
+        told.filter(|&(_, held)| held > Bytes::ZERO)
+            .max_by_key(|&(_, held)| held)
+    }
+
+    /// The device whose flush takes longest by what it wrote or was measured to write, with what it
+    /// holds and the seconds.
+    pub(crate) fn longest(&self) -> Option<(&str, Bytes, f64)> {
+        let told = self.devices.iter().filter_map(|device| {
+            let held = device.held.as_ref()?;
+            let measured = held.flush_seconds.filter(|_| held.bandwidth_measured);
+            let seconds = held.flush_seconds_by_interval.or(measured)?;
+            Some((device.device.as_str(), Bytes(held.bytes()), seconds))
+        });
+        told.max_by(|a, b| a.2.total_cmp(&b.2))
     }
 
     /// Writes the table and what is to say about it.
@@ -316,33 +330,6 @@ impl Rules {
             () if self.throttled && held / 2 >= part => Some(Excess::AbovePart),
             () => beyond.then_some(Excess::BeyondExpiry),
         }
-    }
-}
-
-impl Wrote {
-    /// Between two moments; `None` where a moment or the device is missing.
-    fn of(first: &Snapshot, last: &Snapshot, device: &str) -> Option<Self> {
-        let disk = |snapshot: &'_ Snapshot| snapshot.diskstats.as_ref()?.disk(device).cloned();
-        let (before, after) = (disk(first)?, disk(last)?);
-        let span = last.at.saturating_sub(first.at).seconds();
-        let written = after.written.saturating_sub(before.written);
-        let busy = after.busy.saturating_sub(before.busy);
-        (span > 0.0).then(|| Self {
-            wrote_bytes_per_second: written.0 as f64 / span,
-            // Counted in ticks, it may pass the span by a hair.
-            busy: (busy.seconds() / span).min(1.0),
-        })
-    }
-
-    /// How long it writes so much, if it was busy throughout and wrote anything.
-    fn time_for(self, held: Kib) -> Option<f64> {
-        let full = self.busy >= 0.9 && self.wrote_bytes_per_second > 0.0 && held.0 > 0;
-        full.then(|| held.bytes().0 as f64 / self.wrote_bytes_per_second)
-    }
-
-    /// What it wrote in a second while it was busy.
-    fn pace(self) -> Option<f64> {
-        (self.busy > 0.0).then_some(self.wrote_bytes_per_second / self.busy)
     }
 }
 

@@ -6,6 +6,7 @@
 mod available;
 mod check;
 pub(crate) mod compare;
+mod configured;
 mod contradictions;
 mod control_groups;
 mod dirty;
@@ -36,6 +37,7 @@ mod timeline;
 mod tools;
 mod unreadable;
 mod watermark_rule;
+mod wrote;
 mod zone_checks;
 mod zones;
 
@@ -48,6 +50,7 @@ use serde::Serialize;
 
 use self::available::Available;
 use self::check::Check;
+use self::configured::{Configured, configured};
 use self::contradictions::Contradiction;
 use self::control_groups::Groups;
 use self::dirty::Dirty;
@@ -118,6 +121,8 @@ pub(crate) struct View {
     timeline: Option<Timeline>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tools: Vec<Listed>,
+    #[serde(skip)]
+    configured: Vec<Configured>,
     /// Whether the frame holds tables of tools and nothing else that is shown.
     #[serde(skip)]
     tables_alone: bool,
@@ -221,6 +226,7 @@ impl View {
             control_groups: Groups::of(&snapshot, frame.file(GROUPS).unwrap_or("")),
             timeline: None,
             tools: tools::lists(frame),
+            configured: configured(frame, &snapshot),
             tables_alone: tools::are_alone(frame),
             checks,
             unreadable: unreadable::unreadable(note, &snapshot.errors),

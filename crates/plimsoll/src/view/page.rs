@@ -120,6 +120,30 @@ impl Page {
         self.styled_item(indent, mark, text, std::convert::identity);
     }
 
+    /// A command behind a mark: where it takes several lines, each but the last ends so that a
+    /// shell reads on, and the comment behind `#` has lines of its own.
+    pub(crate) fn command(&mut self, indent: usize, mark: &str, text: &str) {
+        let hanging = indent + mark.chars().count();
+        let room = self.canvas.width.saturating_sub(hanging).max(20);
+        let (command, comment) = match text.split_once(" # ") {
+            Some((command, comment)) if text.chars().count() > room => (command, Some(comment)),
+            _ => (text, None),
+        };
+        let mut lines = continued(command, room);
+        let comment = comment.map(|comment| wrap(comment, room - 2));
+        lines.extend(
+            comment
+                .into_iter()
+                .flatten()
+                .map(|line| format!("# {line}")),
+        );
+        for (line, number) in lines.iter().zip(0..) {
+            let mark = if number == 0 { mark } else { "" };
+            let before = format!("{:indent$}{mark}", "");
+            self.line(format!("{before:hanging$}{line}"));
+        }
+    }
+
     /// As [`Page::item`], its lines in a style.
     pub(crate) fn styled_item<T: fmt::Display>(
         &mut self,
@@ -161,9 +185,37 @@ fn wrap(text: &str, room: usize) -> Vec<String> {
     lines
 }
 
+/// A command in lines that a shell reads as one.
+fn continued(command: &str, room: usize) -> Vec<String> {
+    if command.chars().count() <= room {
+        return vec![command.trim_end().to_owned()];
+    }
+    let mut lines = wrap(command, room - 2);
+    let last = lines.len() - 1;
+    lines[..last]
+        .iter_mut()
+        .for_each(|line| line.push_str(" \\"));
+    lines
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_command_in_several_lines_is_one_to_a_shell() {
+        let mut page = Page::new(Canvas {
+            width: 30,
+            charset: Charset::Ascii,
+        });
+        page.command(
+            2,
+            "Do: ",
+            "echo a b  c d e f g h i j k l m n # letters, and no more than these",
+        );
+        let expected = "  Do: echo a b c d e f g h i \\\n      j k l m n\n      # letters, and no more\n      # than these\n";
+        assert_eq!(page.into_text(), expected);
+    }
 
     #[test]
     fn lines_break_between_words_and_never_inside() {

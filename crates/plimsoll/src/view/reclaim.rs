@@ -67,7 +67,7 @@ const ROWS: [Row; 14] = [
 
 impl Reclaim {
     /// The counters now, and how fast they went.
-    pub(crate) fn of(snapshot: &Snapshot, interval: Option<&Interval>) -> Option<Self> {
+    pub(crate) fn of(snapshot: &Snapshot, interval: Option<&Interval<'_>>) -> Option<Self> {
         let vmstat = snapshot.vmstat.as_ref()?;
         let counter = |&(name, title, items): &Row| {
             let since_boot = sum(vmstat.iter(), items)?;

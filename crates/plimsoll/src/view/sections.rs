@@ -2,7 +2,8 @@
 
 use super::page::Page;
 use super::{
-    View, check, contradictions, evidence, kernel_log, lru_gen, pressure, tools, unreadable, zones,
+    View, check, configured, contradictions, evidence, kernel_log, lru_gen, pressure, tools,
+    unreadable, zones,
 };
 use crate::term::Canvas;
 
@@ -17,6 +18,8 @@ pub(crate) enum Section {
     Timeline,
     /// What top, ps and slabtop list
     Tools,
+    /// What files of configuration and commands set
+    Configuration,
     /// What the memory is used for
     Memory,
     /// Free pages of each zone against its watermarks
@@ -63,6 +66,9 @@ const SECTIONS: &[(Section, Writer)] = &[
         each(&view.timeline, |it| it.write(page));
     }),
     (Section::Tools, |view, page| tools::write(&view.tools, page)),
+    (Section::Configuration, |view, page| {
+        configured::write(&view.configured, page)
+    }),
     (Section::Memory, |view, page| {
         each(&view.memory, |it| it.write(page))
     }),
@@ -165,6 +171,7 @@ impl View {
                 Section::Diagnosis,
                 Section::Timeline,
                 Section::Tools,
+                Section::Configuration,
                 Section::Unreadable,
             ],
             _ => &[],

@@ -2,8 +2,8 @@
 //!
 //! A block ```` ```console ```` is lines `$ plimsoll ...`, each with what it prints below it; a line
 //! `...` stands for any lines. A block ```` ```toml NAME ```` (or `conf`, or `yaml`) is a file that
-//! the commands behind it find in their directory, or the end of one that was there.
-//! `UPDATE_EXPECT=1` rewrites what has no `...` in it.
+//! the commands behind it, and those of later documents, find in their directory, or the end of one
+//! that was there. `UPDATE_EXPECT=1` rewrites what has no `...` in it.
 //!
 //! A block ```` ```sh ```` is for the reader's own machine (`asked`). Numbers of figures that hold
 //! are those of the score (`counts`).
@@ -118,26 +118,20 @@ fn is_as_shown(shown: &[String], printed: &[&str]) -> bool {
 }
 
 /// The commands of a document that print something else than it shows, and what they print.
-fn wrong(document: &Path) -> Vec<(Shown, String)> {
+fn wrong(document: &Path, directory: &Path) -> Vec<(Shown, String)> {
     let text = fs::read_to_string(document).expect("a document");
-    let directory = tempfile::tempdir().expect("a directory");
-    let fixtures = checkout()
-        .join("fixtures")
-        .canonicalize()
-        .expect("a folder");
-    std::os::unix::fs::symlink(fixtures, directory.path().join("fixtures")).expect("a link");
     let mut wrong = Vec::new();
     for piece in pieces(&text) {
         match piece {
             Piece::File { name, text } => {
-                let path = directory.path().join(name);
+                let path = directory.join(name);
                 let before = fs::read_to_string(&path).unwrap_or_default();
                 fs::write(path, before + &text).expect("a file");
             }
             Piece::Shell(_) => {}
             Piece::Console(commands) => {
                 for shown in commands {
-                    let printed = printed(&shown.command, directory.path());
+                    let printed = printed(&shown.command, directory);
                     let lines: Vec<&str> = printed.lines().collect();
                     if !is_as_shown(&shown.lines, &lines) {
                         wrong.push((shown, printed));
@@ -151,6 +145,12 @@ fn wrong(document: &Path) -> Vec<(Shown, String)> {
 
 #[test]
 fn documents_show_what_the_command_prints() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let fixtures = checkout()
+        .join("fixtures")
+        .canonicalize()
+        .expect("a folder");
+    std::os::unix::fs::symlink(fixtures, directory.path().join("fixtures")).expect("a link");
     let mut commands = 0;
     for document in documents() {
         let text = fs::read_to_string(&document).expect("a document");
@@ -160,7 +160,7 @@ fn documents_show_what_the_command_prints() {
         });
         commands += consoles.sum::<usize>();
         let mut new = text.clone();
-        for (shown, printed) in wrong(&document) {
+        for (shown, printed) in wrong(&document, directory.path()) {
             let name = document.file_name().expect("a name").display();
             let is_whole = !shown.lines.iter().any(|line| line == "...");
             assert!(

@@ -17,6 +17,7 @@ use look::lint::text::Text;
 use look::lint::tree::{self, Known, PLACES};
 use mm::capture::{Capture, Frame};
 use mm::evidence::path::is_configuration;
+use mm::evidence::{COMMANDS, NOTE};
 use mm::snapshot::Snapshot;
 use mm::text::weight;
 
@@ -183,8 +184,9 @@ impl Targets {
                 false => evidence::one(path),
             };
             let commands = text_in(&bytes).filter(|text| read::as_commands(text).is_some());
+            let is_alone = capture.as_ref().map_or(true, are_commands);
             return match (capture, commands) {
-                (Err(_), Some(text)) => {
+                (_, Some(text)) if is_alone => {
                     self.text(path, text, Form::Script, machine);
                     Ok(())
                 }
@@ -420,6 +422,13 @@ fn text_in(bytes: &[u8]) -> Option<String> {
     let long = bytes.len() as u64 > LONGEST || weight(bytes) > MOST_TEXT;
     let text = std::str::from_utf8(bytes).ok().filter(|_| !long);
     text.map(str::to_owned)
+}
+
+/// Whether all that was taken is a text whose commands set something.
+fn are_commands(capture: &Capture) -> bool {
+    let is = |path: &String| path.starts_with(COMMANDS) || path == NOTE;
+    let mut paths = capture.frames.iter().flat_map(|frame| frame.files.keys());
+    paths.all(is)
 }
 
 /// Evidence that came by standard input.

@@ -123,7 +123,7 @@ impl Overview {
         self.write_rest(&mut page);
         if let Some(first) = self.differing.first() {
             page.heading("Next");
-            page.paragraph(2, &format!("plimsoll explain {}", first.key));
+            page.command(2, "", &format!("plimsoll explain {}", first.key));
         }
         page.into_text()
     }

@@ -26,7 +26,7 @@ impl Explanation {
             page.heading("Next");
             self.next
                 .iter()
-                .for_each(|command| page.paragraph(2, command));
+                .for_each(|command| page.command(2, "", command));
         }
         page.into_text()
     }

@@ -118,7 +118,7 @@ impl Proposed {
         page.heading("Next");
         self.next(evidence)
             .iter()
-            .for_each(|command| page.paragraph(2, command));
+            .for_each(|command| page.command(2, "", command));
         page.into_text()
     }
 

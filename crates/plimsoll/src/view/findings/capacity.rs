@@ -2,18 +2,20 @@
 
 use look::fact::Missing;
 use look::share::{Share, of};
+use mm::kernel_log::Event;
 use mm::units::{Bytes, Kib};
 
 use super::facts::Looked;
 use super::finding::{Answer, Said, Severity, Sure};
+use super::zram;
 
 /// Part of a whole in percent, rounded down; `None` where it is more than the whole.
-fn share(part: Kib, whole: Kib) -> Option<u64> {
+pub(super) fn share(part: Kib, whole: Kib) -> Option<u64> {
     Share::of(part.0, whole.0).map(Share::percent)
 }
 
 /// An amount and its share of all memory, where that is told: "1.2 GiB (31%)".
-fn of_total(part: Kib, total: Option<Kib>) -> String {
+pub(super) fn of_total(part: Kib, total: Option<Kib>) -> String {
     let share = total.and_then(|total| Share::of(part.0, total.0));
     match share {
         Some(share) => format!("{} ({share})", part.bytes()),
@@ -63,33 +65,36 @@ pub(super) fn available(looked: &Looked<'_>) -> Answer {
 /// Swap is all but full: anonymous memory cannot be reclaimed any more.
 pub(super) fn swap_full(looked: &Looked<'_>) -> Answer {
     let (total, free) = (looked.amount("SwapTotal")?, looked.amount("SwapFree")?);
-    if total == Kib::ZERO || share(free, total).is_none_or(|share| share >= 10) {
+    if !is_full(free, total) || zram::is_all_swap(looked) == Ok(true) {
         return Ok(None);
     }
-    let available = looked.amount("MemAvailable").ok().zip(looked.total().ok());
-    let short = available.and_then(|(available, total)| share(available, total));
-    let severity = match short {
-        Some(0..10) => Severity::Critical,
-        _ => Severity::Warning,
-    };
-    let zram = looked.snapshot().swaps.as_ref().filter(|swaps| {
-        !swaps.areas.is_empty() && swaps.areas.iter().all(|area| area.path.contains("/zram"))
-    });
-    let on = zram.map(|_| ", all of it on zram: compressed, in memory");
     Ok(Some(
         Said::new(
-            severity,
+            by_available(looked),
             format!(
-                "Swap is full: {} of {} is free{}.",
+                "Swap is full: {} of {} is free.",
                 free.bytes(),
-                total.bytes(),
-                on.unwrap_or("")
+                total.bytes()
             ),
             "without a free slot anonymous memory stays, and reclaim takes page cache alone",
             "plimsoll inspect --section swap",
         )
         .not("vm.swappiness: it chooses between page cache and swap, and swap takes no more"),
     ))
+}
+
+/// Whether less than a tenth of a swap that is there is free.
+pub(super) fn is_full(free: Kib, total: Kib) -> bool {
+    total > Kib::ZERO && share(free, total).is_some_and(|share| share < 10)
+}
+
+/// What fills swap or memory is critical where less than a tenth of memory is available.
+pub(super) fn by_available(looked: &Looked<'_>) -> Severity {
+    let available = looked.amount("MemAvailable").ok().zip(looked.total().ok());
+    match available.and_then(|(available, total)| share(available, total)) {
+        Some(0..10) => Severity::Critical,
+        _ => Severity::Warning,
+    }
 }
 
 /// Under strict overcommit little may still be promised.
@@ -379,7 +384,11 @@ fn unmapped_by_table(looked: &Looked<'_>) -> Answer {
         .get("anonymous")
         .ok_or(Missing("a whole Mem-Info"))?;
     let tasks = &report.processes;
-    if report.group.is_told() || tasks.count < ROWS {
+    // A kill's report tells the constraint or the victim behind the table: before that rows may be
+    // missing.
+    let ends = report.constraint.is_some() || !report.killed.is_empty();
+    let is_whole = ends || report.event != Event::OomKill;
+    if report.group.is_told() || tasks.count < ROWS || !is_whole {
         return Err(Missing("the table of processes"));
     }
     let resident = tasks.rss.bytes(report.page);

@@ -20,7 +20,7 @@ use crate::view::interval::Interval;
 pub(crate) struct Looked<'a> {
     snapshot: &'a Snapshot,
     frame: &'a Frame,
-    interval: Option<&'a Interval>,
+    interval: Option<&'a Interval<'a>>,
     holders: Option<Holders>,
 }
 
@@ -29,7 +29,7 @@ impl<'a> Looked<'a> {
     pub(crate) fn new(
         frame: &'a Frame,
         snapshot: &'a Snapshot,
-        interval: Option<&'a Interval>,
+        interval: Option<&'a Interval<'a>>,
     ) -> Self {
         Self {
             snapshot,
@@ -139,6 +139,12 @@ impl<'a> Looked<'a> {
             None => 0,
         };
         Ok(interval.per_second(grown))
+    }
+
+    /// The state at the beginning of the interval, and its seconds.
+    pub(super) fn before(&self) -> Fact<(&'a Snapshot, f64)> {
+        let interval = self.interval.ok_or(Missing("a second reading"))?;
+        Ok((interval.first, interval.span.seconds()))
     }
 
     /// The interval's growth of a counter; `None` where there is no interval.

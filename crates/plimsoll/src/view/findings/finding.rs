@@ -75,6 +75,11 @@ impl Said {
         }
     }
 
+    /// How much it matters.
+    pub(super) fn severity(&self) -> Severity {
+        self.severity
+    }
+
     /// What does not help.
     pub(crate) fn not(self, not: impl Into<String>) -> Self {
         Self {
@@ -152,12 +157,15 @@ impl Finding {
         page.item(5, "Why: ", &self.rule);
         let name = format!("{} (--explain {})", self.sure.words(), self.name);
         page.item(5, "Sure: ", &name);
-        page.item(5, "Do: ", &self.next);
+        match is_command(&self.next) {
+            true => page.command(5, "Do: ", &self.next),
+            false => page.item(5, "Do: ", &self.next),
+        }
         if let Some(not) = &self.not {
             page.item(5, "Not: ", not);
         }
         if let Some(collect) = &self.collect {
-            page.item(5, "Send: ", collect);
+            page.command(5, "Send: ", collect);
         }
     }
 
@@ -169,6 +177,29 @@ impl Finding {
             Severity::Warning | Severity::Note => page.item(2, &mark, &self.what),
         }
     }
+}
+
+/// Whether what is to do is a command and not advice.
+fn is_command(next: &str) -> bool {
+    const PROGRAMS: [&str; 15] = [
+        "cat",
+        "cd",
+        "df",
+        "dmesg",
+        "docker",
+        "echo",
+        "grep",
+        "journalctl",
+        "kubectl",
+        "numastat",
+        "plimsoll",
+        "ps",
+        "sudo",
+        "systemctl",
+        "virsh",
+    ];
+    let program = next.split(' ').next();
+    program.is_some_and(|program| PROGRAMS.contains(&program))
 }
 
 impl Sure {

@@ -1,12 +1,14 @@
 //! Control groups that are at their limit, or whose protection does not hold.
 
-use look::fact::or_unsaid;
+use look::fact::{Fact, Missing, or_unsaid};
+use look::share::Share;
 use mm::hierarchy::Protection;
 use mm::memcg::{Limit, Memcg};
 use mm::units::Bytes;
 
 use super::facts::Looked;
 use super::finding::{Answer, Said, Severity, Sure};
+use super::movement::{PAGES_PER_SECOND, weight};
 
 const NEXT: &str = "plimsoll inspect --section control-groups";
 
@@ -21,11 +23,15 @@ pub(super) fn out_of_memory(looked: &Looked<'_>) -> Answer {
     let most = killed.max_by_key(|&(name, _, kills)| (kills, name.matches('/').count()));
     Ok(most.map(|(name, group, kills)| {
         let limit = group.max.and_then(Limit::bytes);
-        let limit = limit.map(|limit| format!(" (limit {limit})"));
-        let (name, limit) = (shown(name), limit.as_deref().unwrap_or(""));
+        let limit = or_unsaid(limit.map(|limit| format!(" (limit {limit})")));
+        let hits = group.event("max").filter(|&hits| hits > 0);
+        let hits = or_unsaid(hits.map(|hits| format!("; a limit was hit {hits} times")));
+        let name = shown(name);
         Said::new(
             Severity::Warning,
-            format!("Processes killed for memory in {name}{limit} since it was made: {kills}."),
+            format!(
+                "Processes killed for memory in {name}{limit} since it was made: {kills}{hits}."
+            ),
             "oom_kill in memory.events: at memory.max nothing of the group could be reclaimed, or \
              the machine itself ran out",
             "dmesg | plimsoll inspect -",
@@ -87,6 +93,34 @@ fn cache(group: &Memcg) -> Option<Bytes> {
     Some(Bytes(
         shmem.map_or(file, |shmem| file.saturating_sub(shmem)),
     ))
+}
+
+/// A group has as many tasks as it may, and forks were refused.
+pub(super) fn at_pids_limit(looked: &Looked<'_>) -> Answer {
+    const NEEDS: Missing = Missing("pids.events");
+    let mut told = looked
+        .groups()?
+        .filter_map(|(name, group)| Some((name, group, group.forks_refused?)))
+        .peekable();
+    told.peek().ok_or(NEEDS)?;
+    // Since 6.12 a parent counts the refusals of its children: the deepest of those with most.
+    let most = told.max_by_key(|&(name, _, refused)| (refused, name.matches('/').count()));
+    let refused = most.filter(|&(.., refused)| refused > 0);
+    Ok(refused.map(|(name, group, refused)| {
+        let bound = group.pids_max.map(|bound| format!(" (pids.max {bound})"));
+        Said::new(
+            Severity::Warning,
+            format!(
+                "Forks were refused in {}{} since it was made: {refused}.",
+                shown(name),
+                or_unsaid(bound)
+            ),
+            "max in pids.events: a group with pids.max tasks gets EAGAIN from fork and clone, \
+             threads included",
+            format!("echo NEW > /sys/fs/cgroup/{name}/pids.max; systemd: TasksMax="),
+        )
+        .not("memory, ulimit -u, kernel.pid_max: the group's bound refused")
+    }))
 }
 
 /// How often a group was throttled at `memory.high` from which on that is a story.
@@ -167,4 +201,75 @@ pub(super) fn protection_taken(looked: &Looked<'_>) -> Answer {
         )
         .not("a higher value of the same group: the parent's is the bound")
         }))
+}
+
+/// Percent of memory from which on what is protected leaves others little.
+const KEPT: u64 = 25;
+
+/// A group reads back what was evicted, while another is protected from reclaim.
+pub(super) fn protection_starves(looked: &Looked<'_>) -> Answer {
+    let total = looked.total()?.bytes();
+    let Some((owner, kept)) = protected(looked)? else {
+        return Ok(None);
+    };
+    let (before, seconds) = looked.before()?;
+    let rate = |name: &str, group: &Memcg| {
+        let grown = refaults(group)?.checked_sub(refaults(before.memcgs.get(name)?)?)?;
+        Some(grown as f64 / seconds)
+    };
+    let tree = looked.snapshot().hierarchy();
+    let is_protected = |name: &str| {
+        let held = |protection| tree.held(name, protection).map(|held| held.effective);
+        let all = |protection| {
+            held(protection)
+                .into_iter()
+                .chain([tree.given(name, protection)])
+        };
+        let mut all = Protection::ALL.into_iter().flat_map(all);
+        all.any(|held| held > Bytes::ZERO)
+    };
+    // A group at its own limit reclaims for itself.
+    let own = |group: &Memcg| group.event("max").is_some_and(|hits| hits > 0);
+    let starved = looked.groups()?.filter(|(name, group)| {
+        !name.is_empty() && !is_protected(name) && !own(group) && !group.is_v1
+    });
+    let rates = starved.filter_map(|(name, group)| Some((name, rate(name, group)?)));
+    let most = rates.max_by(|a, b| a.1.total_cmp(&b.1));
+    let Some((name, rate)) = most.filter(|&(_, rate)| rate >= PAGES_PER_SECOND) else {
+        return Ok(None);
+    };
+    let share = Share::of(kept.0, total.0).filter(|share| share.percent() >= KEPT);
+    Ok(share.map(|share| {
+        Said::new(
+            weight(looked),
+            format!(
+                "/{name} reads {}/s again that were evicted, while memory.min and memory.low keep \
+                 {kept} ({share}) for /{owner}.",
+                looked.bytes(rate as u64)
+            ),
+            "reclaim passes a group over that uses less than its protection, and takes from the \
+             others first",
+            "a lower memory.low of what is protected, or one for what starves",
+        )
+        .not("vm.swappiness, drop_caches: what is protected stays")
+    }))
+}
+
+/// The group with most that is protected and used, and how much that is: of a tree the deepest.
+fn protected<'a>(looked: &Looked<'a>) -> Fact<Option<(&'a str, Bytes)>> {
+    let tree = looked.snapshot().hierarchy();
+    let kept = |name: &str, group: &Memcg| {
+        let held = |protection| tree.held(name, protection).map(|held| held.effective);
+        let most = Protection::ALL.into_iter().filter_map(held).max()?;
+        Some(most.min(group.current?))
+    };
+    let groups = looked.groups()?;
+    let kept = groups.filter_map(|(name, group)| Some((name, kept(name, group)?)));
+    let kept = kept.filter(|(name, _)| !name.is_empty());
+    Ok(kept.max_by_key(|&(name, kept)| (kept.0 >> 20, name.matches('/').count())))
+}
+
+/// File pages of a group that came back after their eviction.
+fn refaults(group: &Memcg) -> Option<u64> {
+    group.stat.as_ref()?.workingset_refault_file
 }

@@ -2,6 +2,7 @@
 
 use look::fact::{Fact, Missing};
 use mm::catalogue::folder;
+use mm::formula::ksm::{general_profit, rmap_items};
 use mm::ksm::Ksm;
 use mm::units::Bytes;
 
@@ -21,10 +22,20 @@ fn runs(ksm: &Ksm) -> Fact<bool> {
     Ok(run == 1)
 }
 
+/// What merging saves less its metadata: as the kernel prints it since 6.4, before by its counts.
+fn profit(looked: &Looked<'_>, ksm: &Ksm) -> Option<i64> {
+    let counted = || {
+        let items = rmap_items(&ksm.numbers)?;
+        let saved = ksm.numbers.pages_sharing?;
+        Some(general_profit(saved, 0, items, looked.page()))
+    };
+    ksm.general_profit.or_else(counted)
+}
+
 /// ksmd runs and costs more memory than it saves.
 pub(super) fn at_a_loss(looked: &Looked<'_>) -> Answer {
     let ksm = ksm(looked)?;
-    let profit = ksm.general_profit.ok_or(Missing("KSM's general_profit"))?;
+    let profit = profit(looked, ksm).ok_or(Missing("KSM's general_profit"))?;
     let sharing = ksm.numbers.pages_sharing.ok_or(NEEDS)?;
     Ok((profit < 0 && runs(ksm)?).then(|| {
         Said::new(

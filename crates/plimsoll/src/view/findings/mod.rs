@@ -15,6 +15,8 @@ mod reserve;
 mod slab;
 pub(crate) mod table;
 mod untold;
+mod writeback;
+mod zram;
 
 use std::collections::BTreeMap;
 

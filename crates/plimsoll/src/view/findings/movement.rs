@@ -1,13 +1,12 @@
-//! What happens now: kills, stalls, swapping, refaults and writers that wait.
+//! What happens now: kills, stalls, swapping, refaults and compaction.
 
-use look::fact::Missing;
-use mm::units::Pages;
+use look::fact::{Missing, or_unsaid};
 
 use super::facts::Looked;
-use super::finding::{Answer, Said, Severity};
+use super::finding::{Answer, Said, Severity, Sure};
 
 /// Pages a second from which swapping or refaulting counts: 4 MiB/s with 4 KiB pages.
-const PAGES_PER_SECOND: f64 = 1024.0;
+pub(super) const PAGES_PER_SECOND: f64 = 1024.0;
 
 /// Processes that were killed for memory, in the interval or since boot.
 pub(super) fn killed(looked: &Looked<'_>) -> Answer {
@@ -112,48 +111,89 @@ pub(super) fn swapping_both_ways(looked: &Looked<'_>) -> Answer {
     ))
 }
 
-/// Page cache that was evicted while it was in use comes back.
+/// Page cache that was evicted comes back: pages that were in use, or as much as there is cache.
 pub(super) fn refaults(looked: &Looked<'_>) -> Answer {
-    let rate = looked
+    let restored = looked
         .rate("workingset_restore")
         .or_else(|_| looked.rate("workingset_restore_file"))?;
-    if rate < PAGES_PER_SECOND {
-        return Ok(None);
-    }
-    Ok(Some(
-        Said::new(
-            Severity::Warning,
+    let said = match restored >= PAGES_PER_SECOND {
+        true => Some(Said::new(
+            weight(looked),
             format!(
                 "The working set of files is being lost: {}/s that were in use are read again.",
-                looked.bytes(rate as u64)
+                looked.bytes(restored as u64)
             ),
             "workingset_restore_file: pages that were active when they were evicted",
             "plimsoll predict working-set",
-        )
-        .not("drop_caches: it evicts more of what is in use"),
-    ))
+        )),
+        false => turned_over(looked)?,
+    };
+    Ok(said.map(|said| said.not("drop_caches: it evicts more of what is in use")))
 }
 
-/// So much is dirty that writers are slowed.
-pub(super) fn writers_wait(looked: &Looked<'_>) -> Answer {
-    const NEEDS: Missing = Missing("the dirty thresholds");
-    let limits = looked.snapshot().thresholds().ok_or(NEEDS)?;
-    let dirty = looked.snapshot().unwritten().ok_or(NEEDS)?;
-    let slowed = limits.freerun();
-    if dirty < slowed || dirty == Pages(0) {
+/// More came back in the interval than the file lists hold.
+fn turned_over(looked: &Looked<'_>) -> Answer {
+    let rate = looked
+        .rate("workingset_refault")
+        .or_else(|_| looked.rate("workingset_refault_file"))?;
+    let (_, seconds) = looked.before()?;
+    let cache = looked
+        .counter("nr_active_file")?
+        .saturating_add(looked.counter("nr_inactive_file")?);
+    let much = rate >= PAGES_PER_SECOND && rate * seconds >= cache as f64;
+    Ok(much.then(|| {
+        Said::new(
+            weight(looked),
+            format!(
+                "Files are read again that were evicted a moment before: {}/s, with {} of page \
+                 cache.",
+                looked.bytes(rate as u64),
+                looked.bytes(cache)
+            ),
+            "workingset_refault_file: pages that came back after their eviction; in the interval \
+             more than the file lists hold",
+            "plimsoll predict working-set",
+        )
+        .unsure(
+            Sure::Likely,
+            "cat /proc/vmstat > a; sleep 10; cat /proc/vmstat > b; cat /proc/pressure/memory",
+        )
+    }))
+}
+
+/// What makes tasks stall weighs as much as the stalls.
+pub(super) fn weight(looked: &Looked<'_>) -> Severity {
+    match pressure(looked) {
+        Ok(Some(said)) => said.severity().max(Severity::Warning),
+        _ => Severity::Warning,
+    }
+}
+
+/// Stalls in compaction, in a second, from which on they are a storm: who reads or writes much has
+/// some, for blocks of a few pages.
+const COMPACTIONS: f64 = 20.0;
+
+/// Tasks compact memory again and again, mostly in vain.
+pub(super) fn compaction(looked: &Looked<'_>) -> Answer {
+    let stalls = looked.rate("compact_stall")?;
+    let failed = looked.rate("compact_fail")?;
+    if stalls < COMPACTIONS || failed < stalls / 2.0 {
         return Ok(None);
     }
+    let huge = looked.rate("thp_fault_fallback").ok();
+    let huge = huge.filter(|&huge| huge > 0.0);
+    let huge = huge.map(|huge| format!("; {huge:.1} huge pages a second were not had"));
     Ok(Some(
         Said::new(
             Severity::Warning,
             format!(
-                "Writers are slowed: {} is dirty or being written, and above {} each write waits.",
-                looked.bytes(dirty.0),
-                looked.bytes(slowed.0)
+                "Tasks compact memory {stalls:.0} times a second, {failed:.0} of them in vain{}.",
+                or_unsaid(huge)
             ),
-            "balance_dirty_pages throttles above the mean of both thresholds",
-            "plimsoll inspect --section dirty",
+            "a request for pages in one piece compacts for itself where none is free \
+             (compact_stall), and gets none (compact_fail)",
+            "plimsoll explain thp.defrag; echo defer+madvise into it",
         )
-        .not("a higher vm.dirty_ratio: the same device then has more to write at once"),
+        .not("vm.compact_memory again: what is pinned or the kernel's does not move"),
     ))
 }

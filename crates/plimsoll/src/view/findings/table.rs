@@ -5,7 +5,7 @@ use look::pages::{Entry, Pages};
 
 use super::facts::Looked;
 use super::finding::{Answer, Severity};
-use super::{capacity, groups, merging, movement, reclaim, reserve, slab, untold};
+use super::{capacity, groups, merging, movement, reclaim, reserve, slab, untold, writeback, zram};
 
 /// A row of the table.
 #[derive(Debug)]
@@ -72,6 +72,12 @@ pub(crate) const ROWS: &[Row] = &[
     log!("kill-by-user-space", Critical),
     log!("kill-of-container", Critical),
     log!("overcommit-refused", Critical),
+    row!(
+        "group-pids-limit",
+        Warning,
+        "a kernel log, or pids.events of control groups",
+        Some(groups::at_pids_limit)
+    ),
     log!("allocation-failed-order", Warning),
     log!("allocation-failed-atomic", Warning),
     log!("allocation-failed", Warning),
@@ -83,6 +89,12 @@ pub(crate) const ROWS: &[Row] = &[
     log!("task-stuck", Note),
     log!("memory-dump", Note),
     // What happens now.
+    row!(
+        "group-kills-counted",
+        Warning,
+        "files of control groups",
+        Some(groups::out_of_memory)
+    ),
     row!(
         "oom-kills-counted",
         Critical,
@@ -102,10 +114,16 @@ pub(crate) const ROWS: &[Row] = &[
         Some(movement::swapping_both_ways)
     ),
     row!(
-        "memory-pressure",
+        "group-protection-starves",
         Critical,
-        "/proc/pressure/memory, or a series",
-        Some(movement::pressure)
+        "files of control groups twice, and MemTotal",
+        Some(groups::protection_starves)
+    ),
+    row!(
+        "thrashing-file-pages",
+        Critical,
+        "/proc/vmstat twice",
+        Some(movement::refaults)
     ),
     row!(
         "kswapd-endless",
@@ -114,10 +132,10 @@ pub(crate) const ROWS: &[Row] = &[
         Some(reclaim::kswapd)
     ),
     row!(
-        "thrashing-file-pages",
-        Warning,
-        "/proc/vmstat twice",
-        Some(movement::refaults)
+        "memory-pressure",
+        Critical,
+        "/proc/pressure/memory, or a series",
+        Some(movement::pressure)
     ),
     row!(
         "direct-reclaim",
@@ -129,13 +147,19 @@ pub(crate) const ROWS: &[Row] = &[
         "writers-throttled",
         Warning,
         "/proc/vmstat and vm.*",
-        Some(movement::writers_wait)
+        Some(writeback::writers_wait)
     ),
     row!(
-        "group-kills-counted",
+        "flush-backlog",
         Warning,
-        "files of control groups",
-        Some(groups::out_of_memory)
+        "/sys/kernel/debug/bdi and /proc/diskstats, twice",
+        Some(writeback::backlog)
+    ),
+    row!(
+        "compaction-storm",
+        Warning,
+        "/proc/vmstat twice",
+        Some(movement::compaction)
     ),
     row!(
         "protection-taken",
@@ -145,10 +169,22 @@ pub(crate) const ROWS: &[Row] = &[
     ),
     // How full the machine is, and of what.
     row!(
+        "zram-full",
+        Critical,
+        "/proc/swaps, SwapTotal and SwapFree",
+        Some(zram::full)
+    ),
+    row!(
         "swap-full",
         Critical,
         "SwapTotal and SwapFree",
         Some(capacity::swap_full)
+    ),
+    row!(
+        "zram-holds",
+        Critical,
+        "mm_stat of zram, Zswap or nr_zspages, and MemTotal",
+        Some(zram::holds)
     ),
     row!(
         "available-low",

@@ -259,6 +259,121 @@ fn a_group_at_its_limit_and_one_whose_protection_is_taken_are_named() {
 }
 
 #[test]
+fn forks_that_a_group_may_not_have_are_found() {
+    let with = |events| {
+        let files = [
+            ("sys/fs/cgroup/a/pids.max", "20\n"),
+            ("sys/fs/cgroup/a/pids.events", events),
+        ];
+        names(&files)
+    };
+    assert_eq!(with("max 31\n"), ["group-pids-limit"]);
+    assert_eq!(with("max 0\n"), [""; 0]);
+}
+
+#[test]
+fn full_swap_on_zram_alone_has_a_name_of_its_own() {
+    let with = |path: &str| {
+        let swaps = format!(
+            "Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n{path} partition 1000 950 -2\n"
+        );
+        names(&[
+            ("proc/meminfo", "SwapTotal: 1000 kB\nSwapFree: 50 kB\n"),
+            ("proc/swaps", &swaps),
+        ])
+    };
+    assert_eq!(with("/dev/zram0"), ["zram-full"]);
+    assert_eq!(with("/dev/sda2"), ["swap-full"]);
+}
+
+#[test]
+fn what_zram_takes_is_found_by_its_share() {
+    let with = |used: u64| {
+        let stat = format!("4096 1024 {used} 0 0 0 0 0\n");
+        names(&[
+            ("proc/meminfo", "MemTotal: 1000 kB\n"),
+            ("sys/block/zram0/mm_stat", &stat),
+        ])
+    };
+    assert_eq!(with(150 << 10), ["zram-holds"]);
+    assert_eq!(with(149 << 10), [""; 0]);
+}
+
+#[test]
+fn compaction_in_vain_is_a_storm_from_twenty_a_second_on() {
+    let between = |stalls: u64, failed: u64| {
+        let vmstat = format!("compact_stall {stalls}\ncompact_fail {failed}\n");
+        let before = "compact_stall 0\ncompact_fail 0\n";
+        names_between(&[("proc/vmstat", before)], &[("proc/vmstat", &vmstat)])
+    };
+    assert_eq!(between(20, 10), ["compaction-storm"]);
+    assert_eq!(between(19, 19), [""; 0]);
+    assert_eq!(between(20, 9), [""; 0]);
+}
+
+#[test]
+fn page_cache_that_is_read_again_as_a_whole_is_thrashing() {
+    let between = |refaults: u64| {
+        let vmstat = |refaults: u64| {
+            format!(
+                "workingset_restore_file 0\nworkingset_refault_file {refaults}\n\
+                 nr_active_file 1000\nnr_inactive_file 1000\n"
+            )
+        };
+        let (before, now) = (vmstat(0), vmstat(refaults));
+        names_between(&[("proc/vmstat", &before)], &[("proc/vmstat", &now)])
+    };
+    assert_eq!(between(2000), ["thrashing-file-pages"]);
+    assert_eq!(between(1999), [""; 0]);
+}
+
+#[test]
+fn a_device_with_half_a_minute_to_write_is_a_backlog() {
+    let with = |written: u64| {
+        let stats = "BdiWriteback: 30720 kB\nBdiReclaimable: 0 kB\nBdiDirtyThresh: 90000 kB\n\
+                     DirtyThresh: 90000 kB\nBdiWritten: 4 kB\nBdiWriteBandwidth: 102400 kBps\n";
+        let disk = format!("8 0 sda 1 0 8 1 1 0 {written} 1 0 {written} 1\n");
+        names_between(
+            &[
+                ("proc/vmstat", "nr_dirty 0\n"),
+                ("proc/diskstats", "8 0 sda 1 0 8 1 1 0 0 1 0 0 1\n"),
+            ],
+            &[
+                ("proc/vmstat", "nr_dirty 0\n"),
+                ("proc/diskstats", &disk),
+                ("sys/kernel/debug/bdi/8:0/stats", stats),
+            ],
+        )
+    };
+    // 30 MiB, at a MiB a second (2048 sectors) and a little more.
+    assert_eq!(with(2048), ["flush-backlog"]);
+    assert_eq!(with(2100), [""; 0]);
+}
+
+#[test]
+fn a_group_that_reads_again_beside_a_protected_one_starves() {
+    let with = |low: &str| {
+        let group = |refaulted| {
+            [
+                ("proc/meminfo", "MemTotal: 1000000 kB\n"),
+                ("proc/vmstat", "nr_dirty 0\n"),
+                ("sys/fs/cgroup/db/memory.low", low),
+                ("sys/fs/cgroup/db/memory.current", "512000000\n"),
+                ("sys/fs/cgroup/batch/memory.low", "0\n"),
+                ("sys/fs/cgroup/batch/memory.current", "4096\n"),
+                ("sys/fs/cgroup/batch/memory.stat", refaulted),
+            ]
+        };
+        names_between(
+            &group("file 4096\nworkingset_refault_file 0\n"),
+            &group("file 4096\nworkingset_refault_file 1024\n"),
+        )
+    };
+    assert_eq!(with("512000000\n"), ["group-protection-starves"]);
+    assert_eq!(with("51200000\n"), [""; 0]);
+}
+
+#[test]
 fn the_worst_come_first() {
     let text = "MemTotal: 1000 kB\nShmem: 250 kB\nPageTables: 50 kB\nMemAvailable: 1 kB\n";
     assert_eq!(

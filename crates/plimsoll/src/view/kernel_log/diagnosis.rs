@@ -41,11 +41,16 @@ pub(super) fn why(
 ) -> Vec<String> {
     let mut sentences = Vec::new();
     match cause.whose {
-        Whose::Group => sentences.extend(of_group(&report.group)),
+        Whose::Group => {
+            let together = "memory.oom.group is set: all of the group is killed at once.";
+            sentences.extend(report.whole_group.then(|| together.to_owned()));
+            sentences.extend(of_group(&report.group));
+        }
         Whose::UserSpace
         | Whose::Overcommit
         | Whose::Stuck
         | Whose::Cma
+        | Whose::Pids
         | Whose::Container
         | Whose::Vmalloc
         | Whose::Slab => sentences.extend(elsewhere(report)),
@@ -145,6 +150,7 @@ pub(super) fn what(report: &Report, cause: &Cause, context: &Context) -> String 
         | Whose::Overcommit
         | Whose::Stuck
         | Whose::Cma
+        | Whose::Pids
         | Whose::Container
         | Whose::Vmalloc
         | Whose::Slab => not_the_kernel(report),
@@ -230,7 +236,7 @@ fn machine(report: &Report, cause: &Cause, killed: &str, task: &str) -> String {
     };
     let lack = match cause.refusals.first() {
         Some(Refusal::Fragmented) => ", and no zone that may serve it had such a piece",
-        Some(Refusal::Unseen) => "",
+        Some(Refusal::Unseen | Refusal::NodesNotShown) => "",
         _ => ", and no zone that may serve it had enough",
     };
     match report.event {

@@ -31,6 +31,11 @@ pub(super) fn not_the_kernel(report: &Report) -> String {
                 killer.name()
             )
         }
+        Event::Fork => format!(
+            "A fork was refused: control group {} has as many tasks as its pids.max allows. \
+             Nothing was killed, and memory has no part in it.",
+            report.group.name
+        ),
         Event::Overcommit => overcommit(report),
         Event::Vmalloc => vmalloc(report),
         Event::Slab => slab(report),
@@ -172,6 +177,11 @@ pub(super) fn elsewhere(report: &Report) -> Vec<String> {
         Event::UserSpace(Killer::SystemdOomd) => vec![
             "systemd decides: ManagedOOMMemoryPressure=, ManagedOOMMemoryPressureLimit= and \
             ManagedOOMSwap= of that slice, oomctl shows them."
+                .to_owned(),
+        ],
+        Event::Fork => vec![
+            "The kernel says this once for each group: pids.events counts every refusal, and a \
+             program sees EAGAIN (\"Resource temporarily unavailable\")."
                 .to_owned(),
         ],
         Event::Slab => report

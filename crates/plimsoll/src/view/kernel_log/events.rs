@@ -57,7 +57,7 @@ pub(crate) fn shown(capture: &Capture) -> Option<&Frame> {
 /// How severe the kind of an event is, by its label, and how whole its report: one that is cut off
 /// hides none that is not.
 fn telling(frame: &Frame) -> (Option<usize>, usize) {
-    const KINDS: [&str; 11] = [
+    const KINDS: [&str; 12] = [
         "hung-task",
         "lockup",
         "exit-137",
@@ -66,6 +66,7 @@ fn telling(frame: &Frame) -> (Option<usize>, usize) {
         "cma-failure",
         "slab-failure",
         "vmalloc-failure",
+        "fork-refusal",
         "overcommit",
         "allocation",
         "user-space-kill",

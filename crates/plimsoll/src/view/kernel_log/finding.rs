@@ -76,6 +76,7 @@ pub(super) fn name(report: &Report, cause: &Cause, context: &Context) -> &'stati
         Whose::Overcommit => "overcommit-refused",
         Whose::Stuck => "task-stuck",
         Whose::Cma => "cma-failed",
+        Whose::Pids => "group-pids-limit",
         Whose::Container => "kill-of-container",
         Whose::Vmalloc => "vmalloc-failed",
         Whose::Slab => "slab-failed",
@@ -86,7 +87,8 @@ pub(super) fn name(report: &Report, cause: &Cause, context: &Context) -> &'stati
 /// Whether the zones show why they refused.
 fn shows_refusal(cause: &Cause) -> bool {
     let first = cause.refusals.first();
-    first.is_some_and(|first| !matches!(first, Refusal::Unseen | Refusal::NotShown))
+    let hidden = [Refusal::Unseen, Refusal::NodesNotShown, Refusal::NotShown];
+    first.is_some_and(|first| !hidden.contains(first))
 }
 
 fn of_zones(report: &Report, cause: &Cause) -> &'static str {
@@ -113,7 +115,7 @@ fn of_zones(report: &Report, cause: &Cause) -> &'static str {
         Some(Refusal::OtherNodes) => "oom-cpuset",
         Some(Refusal::Shortage) => "oom-machine",
         Some(Refusal::Unseen) => "oom-unexplained",
-        Some(Refusal::NotShown) | None => "evidence-cut",
+        Some(Refusal::NodesNotShown | Refusal::NotShown) | None => "evidence-cut",
     }
 }
 
@@ -124,6 +126,7 @@ fn severity(report: &Report) -> Severity {
         Event::AllocationFailure
         | Event::AllocationStall
         | Event::Cma
+        | Event::Fork
         | Event::Vmalloc
         | Event::Slab => Severity::Warning,
         Event::OomKill | Event::Overcommit | Event::UserSpace(_) | Event::Container => {
@@ -165,7 +168,8 @@ fn collect(name: &str, report: &Report) -> Option<&'static str> {
     let zones_shown = report.zones.iter().any(mm::kernel_log::Zone::is_whole);
     match name {
         "oom-page-fault" | "oom-unexplained" | "group-kernel-limit" => Some(GROUPS),
-        "evidence-cut" | "oom-policy" | "oom-cpuset" if !has_refused(report) => Some(WHOLE),
+        "evidence-cut" => Some(WHOLE),
+        "oom-policy" | "oom-cpuset" if !has_refused(report) => Some(WHOLE),
         "group-limit" if report.group.memory.is_none() => Some(WHOLE),
         "allocation-failed" | "allocation-failed-atomic" | "allocation-failed-order"
             if !zones_shown =>

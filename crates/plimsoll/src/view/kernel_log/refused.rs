@@ -1,5 +1,6 @@
 //! Why the zones refused, by their numbers in the report.
 
+use look::fact::or_unsaid;
 use mm::kernel_log::{Answer, Cause, Refusal, Report, Whose, ZoneCheck, has_high_memory};
 use mm::units::{Bytes, Kib, Pages};
 use mm::zoneinfo::ZoneKind;
@@ -22,6 +23,9 @@ pub(super) fn of_zones(report: &Report, cause: &Cause) -> Vec<String> {
 }
 
 fn reason(report: &Report, cause: &Cause, refusal: Refusal) -> String {
+    if refusal == Refusal::NodesNotShown {
+        return not_shown(report, cause);
+    }
     let told = cause.telling(refusal);
     let Some(zone) = told else {
         return "This report does not show what refused: it has no whole line of a zone."
@@ -71,8 +75,21 @@ fn reason(report: &Report, cause: &Cause, refusal: Refusal) -> String {
             {name} had {usable} kB that count, above the {needed} kB needed. The limits of control \
             groups are to be looked at next."
         ),
-        Refusal::NotShown => String::new(),
+        Refusal::NodesNotShown | Refusal::NotShown => String::new(),
     }
+}
+
+/// Zones that are not printed have what is free by the sums over the machine.
+fn not_shown(report: &Report, cause: &Cause) -> String {
+    let shown: Bytes = cause.zones.iter().map(|zone| zone.free.bytes()).sum();
+    let all = report.summary.get("free").map(Pages);
+    let all = all.map(|all| format!("; {} are free on the machine", all.bytes(report.page)));
+    format!(
+        "The zones that are printed are short: {shown} free{}. Whether a cpuset or a memory \
+         policy kept the request from the other nodes stands in the line \
+         \"oom-kill:constraint=\", which is not in this log.",
+        or_unsaid(all)
+    )
 }
 
 /// "the min mark of 10428 kB", with the reserve where there is one.

@@ -55,6 +55,7 @@ pub(super) fn settings(
         }
         Whose::Cma => settings.of_cma(report),
         Whose::Slab if context.of_group().is_some() => settings.of_kernel_memory(context),
+        Whose::Pids => settings.of_pids(report),
         Whose::UserSpace
         | Whose::SysRq
         | Whose::Stuck
@@ -143,6 +144,15 @@ impl Settings {
         self.not("oom_score_adj: it only chooses another victim within the group");
     }
 
+    fn of_pids(&mut self, report: &Report) {
+        let group = &report.group.name;
+        self.would_by(
+            format!("echo NEW > /sys/fs/cgroup{group}/pids.max"),
+            "a higher pids.max (systemd: TasksMax=), or fewer tasks in the group".to_owned(),
+        );
+        self.not("memory, ulimit -u, kernel.pid_max: the group's bound refused");
+    }
+
     fn of_cma(&mut self, report: &Report) {
         if report.head.contains("ret: -16") {
             self.would(
@@ -163,8 +173,11 @@ impl Settings {
     fn of_refusals(&mut self, report: &Report, cause: &Cause) {
         // What a running kernel can be told comes first.
         let main = cause.refusals.first() == Some(&Refusal::Reserve);
+        let short = cause.refusals.first() == Some(&Refusal::Shortage);
         let mut refusals = cause.refusals.clone();
         refusals.retain(|refusal| main || *refusal != Refusal::Reserve);
+        // What a small boost holds back would be used up as the rest was.
+        refusals.retain(|refusal| !short || *refusal != Refusal::Boost);
         refusals.sort_by_key(|refusal| *refusal != Refusal::Boost);
         for refusal in refusals {
             self.of_refusal(refusal, report, cause);
@@ -174,7 +187,10 @@ impl Settings {
     fn of_requests(&mut self, report: &Report, cause: &Cause, holders: &Holders) {
         let atomic = report.gfp.as_ref().is_some_and(Gfp::is_atomic);
         let fragmented = cause.refusals.first() == Some(&Refusal::Fragmented);
-        let unseen = cause.refusals.first() == Some(&Refusal::Unseen);
+        let unseen = matches!(
+            cause.refusals.first(),
+            Some(Refusal::Unseen | Refusal::NodesNotShown)
+        );
         let unknown_block = cause.order > 0 && cause.refusals.contains(&Refusal::NotShown);
         let short = cause.refusals.contains(&Refusal::Shortage);
         if atomic && short && !fragmented && !unseen && !unknown_block {
@@ -183,7 +199,7 @@ impl Settings {
                 not wait lives from what kswapd keeps free"
                     .to_owned(),
             );
-        } else if short && !fragmented {
+        } else if short && !fragmented && !unseen {
             self.of_shortage(report, cause, holders);
         }
         let cut = cause.whose == Whose::Unknown && cause.zones.is_empty();
@@ -238,7 +254,11 @@ impl Settings {
                 zone.node
             )),
             Refusal::HigherZones => self.of_higher(report, zone),
-            Refusal::Highatomic | Refusal::Shortage | Refusal::Unseen | Refusal::NotShown => {}
+            Refusal::Highatomic
+            | Refusal::Shortage
+            | Refusal::NodesNotShown
+            | Refusal::Unseen
+            | Refusal::NotShown => {}
         }
     }
 

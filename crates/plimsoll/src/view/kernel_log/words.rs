@@ -15,6 +15,7 @@ pub(super) fn event(event: Event) -> &'static str {
         Event::HungTask => "hung_task",
         Event::Lockup => "lockup",
         Event::Cma => "cma_failure",
+        Event::Fork => "fork_refusal",
         Event::Container => "container_oom_killed",
         Event::Vmalloc => "vmalloc_failure",
         Event::Slab => "slab_failure",
@@ -36,6 +37,7 @@ pub(super) fn whose(whose: Whose) -> &'static str {
         Whose::Overcommit => "overcommit",
         Whose::Stuck => "stuck",
         Whose::Cma => "cma",
+        Whose::Pids => "pids",
         Whose::Container => "container",
         Whose::Vmalloc => "vmalloc",
         Whose::Slab => "slab",
@@ -55,6 +57,7 @@ pub(super) fn refusal(refusal: Refusal) -> &'static str {
         Refusal::HigherZones => "higher_zones",
         Refusal::OtherNodes => "other_nodes",
         Refusal::Shortage => "shortage",
+        Refusal::NodesNotShown => "nodes_not_shown",
         Refusal::Unseen => "not_seen",
         Refusal::NotShown => "not_in_the_log",
     }
