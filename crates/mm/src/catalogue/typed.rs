@@ -21,7 +21,7 @@ pub enum TypedError {
     /// It is a control group's.
     #[error(
         "{name}: control groups are systemd's to set: systemctl set-property --runtime UNIT \
-         Memory...={value}, which systemctl revert UNIT takes back"
+         Memory...={value}; the same with the old value takes it back"
     )]
     OfGroup {
         /// The tunable.

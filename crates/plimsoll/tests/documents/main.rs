@@ -1,9 +1,15 @@
 //! What README.md and docs/ show of the command is what it prints.
 //!
 //! A block ```` ```console ```` is lines `$ plimsoll ...`, each with what it prints below it; a line
-//! `...` stands for any lines. A block ```` ```toml NAME ```` is a file that the commands behind it,
-//! and those of later documents, find in their directory, or the end of one that was there.
-//! `UPDATE_EXPECT=1` rewrites what has no `...` in it.
+//! `...` stands for any lines. A block ```` ```toml NAME ```` (or `conf`, or `yaml`) is a file that
+//! the commands behind it, and those of later documents, find in their directory, or the end of one
+//! that was there. `UPDATE_EXPECT=1` rewrites what has no `...` in it.
+//!
+//! A block ```` ```sh ```` is for the reader's own machine (`asked`). Numbers of figures that hold
+//! are those of the score (`counts`).
+
+mod asked;
+mod counts;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,20 +25,32 @@ struct Shown {
 enum Piece {
     File { name: String, text: String },
     Console(Vec<Shown>),
+    Shell(Vec<String>),
 }
 
 fn checkout() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
+/// README.md and all below docs/.
 fn documents() -> Vec<PathBuf> {
-    let entries = fs::read_dir(checkout().join("docs")).expect("a folder");
-    let paths = entries.map(|entry| entry.expect("an entry").path());
-    let of_text = paths.filter(|path| path.extension().is_some_and(|end| end == "md"));
-    let mut documents: Vec<PathBuf> = of_text.collect();
+    let mut documents = texts_below(&checkout().join("docs"));
     documents.push(checkout().join("README.md"));
     documents.sort();
     documents
+}
+
+fn texts_below(folder: &Path) -> Vec<PathBuf> {
+    let mut texts = Vec::new();
+    for entry in fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            texts.extend(texts_below(&path));
+        } else if path.extension().is_some_and(|end| end == "md") {
+            texts.push(path);
+        }
+    }
+    texts
 }
 
 fn pieces(text: &str) -> Vec<Piece> {
@@ -44,11 +62,14 @@ fn pieces(text: &str) -> Vec<Piece> {
         };
         let body: Vec<&str> = lines.by_ref().take_while(|line| *line != "```").collect();
         match info.split_once(' ') {
-            Some(("toml", name)) => pieces.push(Piece::File {
+            Some(("toml" | "conf" | "yaml", name)) => pieces.push(Piece::File {
                 name: name.to_owned(),
                 text: body.join("\n") + "\n",
             }),
             _ if info == "console" => pieces.push(Piece::Console(shown(&body))),
+            _ if info == "sh" => pieces.push(Piece::Shell(
+                body.iter().map(|line| (*line).to_owned()).collect(),
+            )),
             _ => {}
         }
     }
@@ -107,6 +128,7 @@ fn wrong(document: &Path, directory: &Path) -> Vec<(Shown, String)> {
                 let before = fs::read_to_string(&path).unwrap_or_default();
                 fs::write(path, before + &text).expect("a file");
             }
+            Piece::Shell(_) => {}
             Piece::Console(commands) => {
                 for shown in commands {
                     let printed = printed(&shown.command, directory);
@@ -134,7 +156,7 @@ fn documents_show_what_the_command_prints() {
         let text = fs::read_to_string(&document).expect("a document");
         let consoles = pieces(&text).into_iter().filter_map(|piece| match piece {
             Piece::Console(commands) => Some(commands.len()),
-            Piece::File { .. } => None,
+            Piece::File { .. } | Piece::Shell(_) => None,
         });
         commands += consoles.sum::<usize>();
         let mut new = text.clone();
@@ -155,39 +177,4 @@ fn documents_show_what_the_command_prints() {
         }
     }
     assert!(commands >= 5, "{commands} commands are shown");
-}
-
-/// A row of records/score.toml.
-#[derive(serde::Deserialize)]
-struct Score {
-    study: String,
-    held: u32,
-    figures: u32,
-}
-
-#[test]
-fn the_readmes_counts_are_those_of_the_tables() {
-    #[derive(serde::Deserialize)]
-    struct Scores {
-        score: Vec<Score>,
-    }
-    let read = |path: &str| fs::read_to_string(checkout().join(path)).expect("a file");
-    let Scores { score } = toml::from_str(&read("records/score.toml")).expect("scores");
-    let of = |is_guard: bool| {
-        let rows = score.iter();
-        let rows = rows.filter(|row| row.study.ends_with(", guard") == is_guard);
-        rows.fold((0, 0), |sum, row| (sum.0 + row.held, sum.1 + row.figures))
-    };
-    let ((held, figures), (of_guard, figures_of_guard)) = (of(false), of(true));
-    let rules = fs::read_dir(checkout().join("docs/rules")).expect("a folder");
-    // Lines may break anywhere.
-    let readme = read("README.md");
-    let readme = readme.split_whitespace().collect::<Vec<_>>().join(" ");
-    for said in [
-        format!("{held} of the {figures} recorded figures hold"),
-        format!("{of_guard} of {figures_of_guard} on the arms that run the guard"),
-        format!("{} rules, each with a page", rules.count()),
-    ] {
-        assert!(readme.contains(&said), "README.md does not say: {said}");
-    }
 }
