@@ -111,32 +111,43 @@ const COUNTERS: &[(&str, &[&str])] = &[
 /// # Errors
 /// A [`KeyError`]: the name is not known, or several tunables have it.
 pub fn resolve(key: &str) -> Result<Named<'_>, KeyError> {
-    let bare = key.trim();
-    let bare = bare.strip_prefix("sysctl.").unwrap_or(bare);
-    let is_path = bare.starts_with('/');
-    let bare = bare.trim_matches('/');
-    let alias = || renamed(bare).and_then(by_name);
-    if let Some(found) = named(bare)
-        .or_else(alias)
-        .or_else(|| by_path(bare, is_path))
-    {
-        return Ok(found);
-    }
-    let tail = by_tail(bare);
-    match tail.as_slice() {
-        [one] => Ok(one.of_each()),
-        [] if is_counter(bare) => Err(KeyError::Counter { key: shown(key) }),
-        [] => Err(KeyError::Unknown {
+    let bare = bare(key);
+    looked_up(key).map_err(|several| match several.as_slice() {
+        [] if is_counter(bare) => KeyError::Counter { key: shown(key) },
+        [] => KeyError::Unknown {
             key: shown(key),
             suggestion: below_sys(bare)
                 .map(|it| it.name.into())
                 .or_else(|| nearest(bare)),
-        }),
-        several => Err(KeyError::Ambiguous {
+        },
+        several => KeyError::Ambiguous {
             key: shown(key),
             candidates: several.iter().map(|tunable| tunable.name).collect(),
-        }),
-    }
+        },
+    })
+}
+
+/// The tunable that a key means, or those that it may mean: several, or none.
+fn looked_up(key: &str) -> Result<Named<'_>, Vec<&'static Tunable>> {
+    let bare = bare(key);
+    let is_path = key.trim().trim_start_matches("sysctl.").starts_with('/');
+    let alias = || renamed(bare).and_then(by_name);
+    let found = named(bare)
+        .or_else(alias)
+        .or_else(|| by_path(bare, is_path));
+    found.map_or_else(
+        || match by_tail(bare).as_slice() {
+            [one] => Ok(one.of_each()),
+            several => Err(several.to_vec()),
+        },
+        Ok,
+    )
+}
+
+/// A key without what only says where it stands.
+fn bare(key: &str) -> &str {
+    let key = key.trim();
+    key.strip_prefix("sysctl.").unwrap_or(key).trim_matches('/')
 }
 
 /// The switch below `/sys` that a key below `vm.` takes for one of `/proc/sys`, in the singular or
@@ -145,7 +156,7 @@ pub fn resolve(key: &str) -> Result<Named<'_>, KeyError> {
 pub fn below_sys(key: &str) -> Option<&'static Tunable> {
     let bare = key.strip_prefix("vm.").filter(|_| named(key).is_none())?;
     let meant = |bare: &str| {
-        let found = resolve(bare).ok()?.tunable;
+        let found = looked_up(bare).ok()?.tunable;
         let is_switch = found.scope() == Scope::Machine && found.path.starts_with("sys/");
         is_switch.then_some(found)
     };

@@ -1,5 +1,6 @@
 //! `plimsoll ksm`: merging of equal pages (KSM).
 
+mod apart;
 mod chosen;
 mod estimate;
 mod figures;
@@ -27,6 +28,7 @@ enum Verb {
 /// Runs the verb below.
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     match args.verb {
-        Verb::Estimate(args) => estimate::run(args),
+        Verb::Estimate(args) if apart::is_here() => estimate::run(args),
+        Verb::Estimate(_) => apart::run(),
     }
 }
