@@ -29,6 +29,6 @@ enum Verb {
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     match args.verb {
         Verb::Estimate(args) if apart::is_here() => estimate::run(args),
-        Verb::Estimate(_) => apart::run(),
+        Verb::Estimate(args) => apart::run(args.sample_time),
     }
 }

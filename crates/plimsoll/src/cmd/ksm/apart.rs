@@ -18,8 +18,8 @@ const APART: &str = "PLIMSOLL_ESTIMATE_APART";
 /// Between two looks at it.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Looks at which it waited for a disk and did nothing else, after which it is left behind: 10 s.
-const STUCK: u32 = 100;
+/// How long it may wait and do nothing else, beside what it sleeps, before it is left behind.
+const STUCK: Duration = Duration::from_secs(10);
 
 /// Whether this is the process apart: it ends with the one that waits for it.
 pub(super) fn is_here() -> bool {
@@ -31,12 +31,13 @@ pub(super) fn is_here() -> bool {
     is_here
 }
 
-/// Runs this command line apart, and waits for it as long as it does something.
-pub(super) fn run() -> anyhow::Result<ExitCode> {
+/// Runs this command line apart, and waits for it as long as it does something; it sleeps for
+/// `between`.
+pub(super) fn run(between: Duration) -> anyhow::Result<ExitCode> {
     let mut command = Command::new("/proc/self/exe");
     command.args(std::env::args_os().skip(1)).env(APART, "1");
     let mut child = command.spawn().context("cannot run a process apart")?;
-    let (mut before, mut same) = (None, 0);
+    let (mut before, mut same) = (None, Duration::ZERO);
     loop {
         if let Some(status) = child.try_wait()? {
             return match (status.code(), status.signal()) {
@@ -48,12 +49,11 @@ pub(super) fn run() -> anyhow::Result<ExitCode> {
             };
         }
         let now = waiting(&child);
-        same = if now.is_some() && now == before {
-            same + 1
-        } else {
-            0
+        same = match now.is_some() && now == before {
+            true => same + LOOK,
+            false => Duration::ZERO,
         };
-        if same >= STUCK {
+        if same >= between + STUCK {
             child.kill().ok();
             bail!("{}", left(&child));
         }
@@ -62,12 +62,12 @@ pub(super) fn run() -> anyhow::Result<ExitCode> {
     }
 }
 
-/// Its line of `/proc/PID/stat` where it waits and no signal reaches it; the line has its CPU time
-/// and faults, so it stays the same as long as nothing is done.
+/// Its line of `/proc/PID/stat` where it waits; the line has its CPU time and faults, so it stays
+/// the same as long as nothing is done.
 fn waiting(child: &Child) -> Option<String> {
     let line = fs::read_to_string(format!("/proc/{}/stat", child.id())).ok()?;
     let (_, state) = line.rsplit_once(") ")?;
-    state.starts_with('D').then_some(line)
+    state.starts_with(['D', 'S']).then_some(line)
 }
 
 /// Why it is left behind, and the way out: it has the memory open that it reads.

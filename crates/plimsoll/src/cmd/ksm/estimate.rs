@@ -46,7 +46,7 @@ pub(crate) struct Args {
     /// Time from the first look at the pages to the second; what changes meanwhile does not
     /// merge
     #[arg(long, value_name = "TIME", default_value = "2s", value_parser = time(seconds(0, 3600)))]
-    sample_time: Duration,
+    pub(super) sample_time: Duration,
     /// CPU time that the estimate may take; what is not reached by then widens the
     /// interval
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = time(SOME))]
