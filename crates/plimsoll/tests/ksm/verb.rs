@@ -34,13 +34,13 @@ fn what_cannot_be_estimated_is_said_in_one_line() {
     assert_refused(&["--pid", "x"], "expected the number of a process");
     assert_refused(&["--pid", ""], "expected the number of a process");
     assert_refused(&["--cgroup", ""], "--cgroup");
-    assert_refused(&["--cpu-limit", "0"], "expected seconds above 0");
+    assert_refused(&["--cpu-limit", "0"], "expected a time from 1 ns to 60 min");
     assert_refused(&["--pid", "1", "--cgroup", "a"], "--cgroup");
     assert_refused(
         &["--cgroup", "no/such/group"],
         "--cgroup no/such/group: no such control group",
     );
-    assert_refused(&["--sample-time=-1"], "expected seconds from 0 to 3600");
+    assert_refused(&["--sample-time=-1"], "expected a time from 0 s to 60 min");
     assert_refused(&["--keep", "3"], "expected pages from 1000");
 }
 
