@@ -15,7 +15,7 @@
 //! path without the leading slash, and the length of its text in bytes. The text follows, then a
 //! newline of the format's own. Paths that begin with `plimsoll/` are not kernel files but the
 //! bench's notes. A control character of a path or label is written as `\u000a`, so that no name
-//! ends its header ([`name`]).
+//! ends its header (`capture/name.rs`).
 
 use alloc::borrow::ToOwned;
 use alloc::collections::BTreeMap;

@@ -1,7 +1,7 @@
 //! The diagnosis: what is wrong on this machine, worst first, each with its number, the rule that
 //! says so, how sure it is, what to do and what not to do.
 //!
-//! One rule a function, in a table. A rule takes facts that may be absent ([`crate::fact`]): what
+//! One rule a function, in a table. A rule takes facts that may be absent ([`look::fact`]): what
 //! it lacks is named, and it says nothing.
 
 mod capacity;
