@@ -84,16 +84,15 @@ impl Folder {
         attributes: Attributes,
         lasts: Lasts,
     ) -> io::Result<()> {
-        let mut put = self.put(name, bytes, attributes, lasts);
-        for _ in 1..TRIES {
-            match &put {
+        let mut again = 1..TRIES;
+        let put = loop {
+            match self.put(name, bytes, attributes, lasts) {
                 // Another writer has found the draft before it was locked.
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                    put = self.put(name, bytes, attributes, lasts);
+                Err(error) if error.kind() == io::ErrorKind::NotFound && again.next().is_some() => {
                 }
-                _ => break,
+                put => break put,
             }
-        }
+        };
         put.and_then(|()| match lasts {
             Lasts::PowerCut => self.sync(),
             Lasts::Process => Ok(()),

@@ -10,7 +10,7 @@ use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
 
 use guard::User;
 use guard::sample::Use;
-use mm::fanotify::{self, Event as Raw, Events};
+use mm::fanotify::{self, Events, File};
 
 use crate::log;
 use crate::mounts::{Disk, Mounts};
@@ -136,7 +136,7 @@ impl Fanotify {
                 } else if raw.pid != self.pid
                     && let Some(user) = users.of(raw.pid)
                 {
-                    uses(&raw, user).for_each(&mut take);
+                    uses(raw.mask, raw.file().and_then(key), user).for_each(&mut take);
                 }
             }
         }
@@ -154,8 +154,8 @@ impl Fanotify {
 }
 
 /// What was done to a file, in order: the kernel makes one event of several of a process.
-fn uses(event: &Raw<'_>, user: User) -> impl Iterator<Item = Event> {
-    let has = |bit| event.mask & bit != 0;
+fn uses(mask: u64, key: Option<Key>, user: User) -> impl Iterator<Item = Event> {
+    let has = |bit| mask & bit != 0;
     let is_executed = has(libc::FAN_OPEN_EXEC);
     let uses = [
         (is_executed, Use::Executed),
@@ -164,12 +164,15 @@ fn uses(event: &Raw<'_>, user: User) -> impl Iterator<Item = Event> {
         (has(libc::FAN_CLOSE_WRITE), Use::Written),
     ];
     let uses = uses.into_iter().filter(|(is_so, _)| *is_so);
-    let file = event.file();
-    let key = file.and_then(|it| Key::new(it.fsid, it.kind, it.handle));
     uses.filter_map(move |(_, how)| {
         let key = key?;
         Some(Event { key, how, user })
     })
+}
+
+/// `None` for a handle that is too long.
+fn key(file: File<'_>) -> Option<Key> {
+    Key::new(file.fsid, file.kind, file.handle)
 }
 
 fn way_out(error: &io::Error) -> &'static str {
@@ -184,33 +187,15 @@ fn way_out(error: &io::Error) -> &'static str {
 mod tests {
     use super::*;
 
-    /// An event of process 1 about a file, as the kernel writes it.
-    fn event(mask: u64, handle: &[u8]) -> Vec<u8> {
-        let record = 20 + handle.len() as u16;
-        let mut bytes = Vec::new();
-        bytes.extend(u32::from(24 + record).to_ne_bytes());
-        bytes.extend([libc::FANOTIFY_METADATA_VERSION, 0, 24, 0]);
-        bytes.extend(mask.to_ne_bytes());
-        bytes.extend((-1_i32).to_ne_bytes());
-        bytes.extend(1_u32.to_ne_bytes());
-        bytes.extend([libc::FAN_EVENT_INFO_TYPE_FID, 0]);
-        bytes.extend(record.to_ne_bytes());
-        bytes.extend(9_u64.to_ne_bytes());
-        bytes.extend((handle.len() as u32).to_ne_bytes());
-        bytes.extend(1_i32.to_ne_bytes());
-        bytes.extend(handle);
-        bytes
-    }
-
-    fn told(mask: u64, handle: &[u8]) -> Vec<Event> {
-        let bytes = event(mask, handle);
-        let raw = Events(&bytes).next().expect("an event");
-        uses(&raw, User::System).collect()
-    }
+    const FILE: File<'_> = File {
+        fsid: 9,
+        kind: 1,
+        handle: b"12345678",
+    };
 
     #[test]
     fn several_uses_in_one_event_are_told_in_order() {
-        let of = |mask| told(mask, b"1234").into_iter().map(|event| event.how);
+        let of = |mask| uses(mask, key(FILE), User::System).map(|event| event.how);
         let (open, close) = (libc::FAN_OPEN, libc::FAN_CLOSE_NOWRITE);
         assert!(of(open | close).eq([Use::Opened, Use::Closed]));
         assert!(of(open).eq([Use::Opened]));
@@ -221,8 +206,13 @@ mod tests {
     #[test]
     fn a_file_is_known_by_its_handle_unless_that_is_too_long() {
         let close = libc::FAN_CLOSE_NOWRITE;
-        let key = Key::new(9, 1, b"12345678").expect("short");
-        assert!(told(close, b"12345678").iter().all(|it| it.key == key));
-        assert_eq!(told(close, &[1; 41]), []);
+        let known = Key::new(9, 1, b"12345678").expect("short");
+        let mut events = uses(close, key(FILE), User::System);
+        assert_eq!(events.next().map(|event| event.key), Some(known));
+        let long = File {
+            handle: &[1; 41],
+            ..FILE
+        };
+        assert_eq!(uses(close, key(long), User::System).next(), None);
     }
 }

@@ -20,6 +20,13 @@ pub enum Severity {
 }
 
 impl Severity {
+    /// That of a word.
+    pub fn of_word(word: &str) -> Option<Self> {
+        Self::ALL
+            .into_iter()
+            .find(|severity| severity.word() == word)
+    }
+
     /// All, the least first.
     pub const ALL: [Self; 3] = [Self::Note, Self::Warning, Self::Error];
 

@@ -96,8 +96,7 @@ fn rules(value: &Value) -> Result<Vec<&'static str>, String> {
 }
 
 fn severity(value: &Value) -> Result<Severity, String> {
-    let named = |severity: &Severity| value.as_str() == Some(severity.word());
-    let found = Severity::ALL.into_iter().find(named);
+    let found = value.as_str().and_then(Severity::of_word);
     found.ok_or_else(|| "expected error, warning or note".to_owned())
 }
 

@@ -183,9 +183,8 @@ fn choice(args: &Args, of_file: Choice) -> anyhow::Result<Choice> {
 
 /// A severity as an option's value, whose words are completed.
 fn severities() -> impl TypedValueParser<Value = Severity> {
-    let of = |word: String| Severity::ALL.into_iter().find(|it| it.word() == word);
     let words = PossibleValuesParser::new(Severity::ALL.map(Severity::word));
-    words.try_map(move |word| of(word).ok_or("a severity"))
+    words.try_map(|word| Severity::of_word(&word).ok_or("a severity"))
 }
 
 /// The rules of these names.
