@@ -55,8 +55,13 @@ const CRATES: &[Crate] = &[
         reach: Reach::Pure(&["crc32fast", "thiserror"]),
     },
     Crate {
+        name: "evidence",
+        may_use: &["mm"],
+        reach: Reach::Pure(&[]),
+    },
+    Crate {
         name: "look",
-        may_use: &["mm", "conf"],
+        may_use: &["mm", "evidence", "conf"],
         reach: Reach::Without(&["clap", "anyhow", "serde_json"]),
     },
     Crate {
@@ -76,7 +81,7 @@ const CRATES: &[Crate] = &[
     },
     Crate {
         name: "lab",
-        may_use: &["files", "mm", "guard", "sim"],
+        may_use: &["files", "mm", "guard", "sim", "evidence"],
         reach: Reach::Without(&["clap", "anyhow"]),
     },
     Crate {
@@ -87,7 +92,8 @@ const CRATES: &[Crate] = &[
     Crate {
         name: "plimsoll",
         may_use: &[
-            "files", "mm", "guard", "sim", "change", "conf", "look", "host", "guest", "lab",
+            "files", "mm", "guard", "sim", "change", "conf", "evidence", "look", "host", "guest",
+            "lab",
         ],
         reach: Reach::Without(&[]),
     },

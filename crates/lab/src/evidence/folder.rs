@@ -4,9 +4,9 @@ use std::ffi::OsString;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use evidence::command::Hint;
+use evidence::{Reading, clean, heading, path};
 use files::{Folder, Found, Kind};
-use mm::evidence::command::Hint;
-use mm::evidence::{self, Reading, clean, heading, path};
 use rustix::fs::FsWord;
 
 use super::intake::{EvidenceError, Intake, LONGEST_FILE, LONGEST_LOG, Place};

@@ -4,9 +4,9 @@ use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use evidence::{Piece, Reading, clean, gather};
 use files::{Folder, Kind, named};
 use mm::capture::{self, Capture, Frame};
-use mm::evidence::{self, Piece, Reading, clean, gather};
 use mm::text::weight;
 use mm::units::Bytes;
 

@@ -6,8 +6,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use conf::Entry;
+use evidence::path::is_configuration;
 use mm::capture::{Capture, Frame};
-use mm::evidence::path::is_configuration;
 use mm::prng::Prng;
 use mm::snapshot::Snapshot;
 

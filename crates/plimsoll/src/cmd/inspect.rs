@@ -9,10 +9,10 @@ use std::io::Write as _;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use ::evidence::redact::redacted;
 use anyhow::{Context as _, bail};
 use host::Root;
 use mm::capture::{Capture, Frame};
-use mm::evidence::redact::redacted;
 
 use super::{seconds, time};
 use crate::exit::ExitCode;

@@ -1,10 +1,10 @@
 //! What texts of configuration and commands set, each with its file and line, against what the
 //! kernel has.
 
+use evidence::{COMMANDS, path};
 use look::lint::read::{self, Form};
 use mm::capture::Frame;
 use mm::catalogue;
-use mm::evidence::{COMMANDS, path};
 use mm::snapshot::Snapshot;
 
 use super::page::Page;

@@ -1,7 +1,7 @@
 //! What the evidence was taken for, and what of it was passed over.
 
+use evidence::NOTE;
 use mm::capture::Frame;
-use mm::evidence::NOTE;
 use serde::Serialize;
 
 use super::page::Page;

@@ -41,10 +41,10 @@ mod wrote;
 mod zone_checks;
 mod zones;
 
+use ::evidence::series;
 use host::groups::GROUPS;
 use host::read::UNREADABLE;
 use mm::capture::{Capture, Frame};
-use mm::series;
 use mm::snapshot::Snapshot;
 use serde::Serialize;
 
@@ -302,7 +302,7 @@ fn is_of_group(path: &str) -> bool {
 
 /// Whether a file says anything of memory: a note of the facts or of the time does not.
 fn says_something(path: &str) -> bool {
-    let notes = path.starts_with("plimsoll/") && !path.starts_with(mm::evidence::TOOLS);
+    let notes = path.starts_with("plimsoll/") && !path.starts_with(::evidence::TOOLS);
     !notes && path != "proc/uptime"
 }
 

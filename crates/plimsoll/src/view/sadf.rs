@@ -1,8 +1,8 @@
 //! The output of `sadf -j`, read element by element, so that a text that is cut off loses no more
 //! than its last.
 
+use evidence::series::{self, Builder, Item, Series, Source, Span};
 use look::fact::or_unsaid;
-use mm::series::{self, Builder, Item, Series, Source, Span};
 use serde::Deserialize;
 
 /// One moment of the text.

@@ -2,9 +2,9 @@
 
 mod says;
 
+use evidence::series::{self, Item, Kind, Series, Source, Summary, Unit};
 use look::fact::or_unsaid;
 use mm::capture::{Capture, Frame};
-use mm::series::{self, Item, Kind, Series, Source, Summary, Unit};
 use mm::snapshot::Snapshot;
 use mm::units::Bytes;
 use serde::Serialize;

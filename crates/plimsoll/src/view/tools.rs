@@ -155,7 +155,7 @@ fn slabinfo(text: &str, looked: &Looked<'_>) -> Option<(Vec<Slab>, Bytes)> {
 
 /// The lists in a frame.
 pub(crate) fn lists(frame: &Frame) -> Vec<Listed> {
-    let text = |tool: &str| frame.file(&format!("{}{tool}", mm::evidence::TOOLS));
+    let text = |tool: &str| frame.file(&format!("{}{tool}", evidence::TOOLS));
     let processes = ["top", "ps"]
         .into_iter()
         .filter_map(|tool| processes(tool, text(tool)?));
@@ -166,7 +166,7 @@ pub(crate) fn lists(frame: &Frame) -> Vec<Listed> {
 /// Whether a frame holds tables of tools and nothing of the state.
 pub(crate) fn are_alone(frame: &Frame) -> bool {
     let state = ["proc/meminfo", "proc/zoneinfo", "proc/vmstat"];
-    let table = |path: &String| path.starts_with(mm::evidence::TOOLS);
+    let table = |path: &String| path.starts_with(evidence::TOOLS);
     frame.files.keys().any(table) && !state.iter().any(|path| frame.file(path).is_some())
 }
 

@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
+use ::evidence::NOTE;
 use anyhow::Context as _;
 use lab::evidence::{self, Found};
 use mm::capture::{Capture, Frame};
-use mm::evidence::NOTE;
 use mm::snapshot::FACTS;
 
 /// What evidence may lack.

@@ -4,6 +4,8 @@ use std::ffi::OsString;
 use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
+use ::evidence::path::is_configuration;
+use ::evidence::{COMMANDS, NOTE};
 use anyhow::{Context as _, bail};
 use conf::{Entry, Tree};
 use files::{Folder, Found, Kind, named, output};
@@ -16,8 +18,6 @@ use look::lint::scope::Extent;
 use look::lint::text::Text;
 use look::lint::tree::{self, Known, PLACES};
 use mm::capture::{Capture, Frame};
-use mm::evidence::path::is_configuration;
-use mm::evidence::{COMMANDS, NOTE};
 use mm::snapshot::Snapshot;
 use mm::text::weight;
 

@@ -51,7 +51,7 @@ impl<'a> Looked<'a> {
 
     /// The text that a tool printed.
     pub(in crate::view) fn tool(&self, tool: &str) -> Option<&'a str> {
-        self.frame.file(&format!("{}{tool}", mm::evidence::TOOLS))
+        self.frame.file(&format!("{}{tool}", evidence::TOOLS))
     }
 
     /// A file's text.

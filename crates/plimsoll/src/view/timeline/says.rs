@@ -1,6 +1,6 @@
 //! What a series says, worst first, each sentence with its numbers and its rule.
 
-use mm::series::{BOTH_WAYS, Item, POOR, ROWS, Series, Source, Summary, Swapping};
+use evidence::series::{BOTH_WAYS, Item, POOR, ROWS, Series, Source, Summary, Swapping};
 use mm::units::Bytes;
 use serde::Serialize;
 

@@ -2,10 +2,10 @@
 
 use std::io::Cursor;
 
+use ::evidence::redact::redacted;
 use lab::evidence;
 use mm::capture::Capture;
 use mm::catalogue;
-use mm::evidence::redact::redacted;
 use mm::snapshot::Snapshot;
 
 use crate::term::{self, Canvas, Charset};

@@ -1,9 +1,9 @@
 //! Whatever the text, no reader of a time series panics, and what it hands back is a table.
 
-use plimsoll_mm::capture::{Capture, Frame};
-use plimsoll_mm::series::{self, Item, MOST_ROWS, Series};
-use plimsoll_mm::snapshot::Snapshot;
-use plimsoll_mm::units::{Nanos, PageSize};
+use mm::capture::{Capture, Frame};
+use mm::snapshot::Snapshot;
+use mm::units::{Nanos, PageSize};
+use plimsoll_evidence::series::{self, Item, MOST_ROWS, Series};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;

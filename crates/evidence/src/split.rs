@@ -12,9 +12,9 @@ use super::kind::{self, Blank, Kind};
 use super::lines::{self, Value};
 use super::reading::{Passed, Piece, Reading};
 use super::{clean, groups, log, path};
-use crate::mail;
-use crate::snapshot::FACTS;
-use crate::text::shown;
+use mm::mail;
+use mm::snapshot::FACTS;
+use mm::text::shown;
 
 /// Notes of lines that were not taken beyond this number are counted with the last.
 const MOST_PASSED: usize = 1000;

@@ -8,7 +8,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt::Write as _;
 
-use crate::text::LARGEST_AMOUNT;
+use mm::text::LARGEST_AMOUNT;
 
 /// The unit in which `free` counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

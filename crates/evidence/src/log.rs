@@ -3,9 +3,9 @@
 use alloc::vec::Vec;
 
 use super::clean;
-use crate::capture::Frame;
-use crate::kernel_log;
-pub use crate::kernel_log::PATH;
+use mm::capture::Frame;
+use mm::kernel_log;
+pub use mm::kernel_log::PATH;
 
 /// Whether a line is of a kernel log: stamped as one, or with a report of memory.
 #[must_use]

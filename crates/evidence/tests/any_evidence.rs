@@ -1,13 +1,13 @@
 //! Whatever is pasted, piped or logged, it is taken apart, explained or passed over: no reader of
 //! evidence panics, and what comes out is no larger than what went in allows.
 
-use plimsoll_mm::capture::Capture;
-use plimsoll_mm::evidence::redact::redacted;
-use plimsoll_mm::evidence::{self, clean, gather};
-use plimsoll_mm::kernel_log::{self, Cause, Holders, PATH, Report};
-use plimsoll_mm::release::{Release, Span, Version};
-use plimsoll_mm::series::{self, Column, Series};
-use plimsoll_mm::snapshot::Snapshot;
+use mm::capture::Capture;
+use mm::kernel_log::{self, Cause, Holders, PATH, Report};
+use mm::release::{Release, Span, Version};
+use mm::snapshot::Snapshot;
+use plimsoll_evidence::redact::redacted;
+use plimsoll_evidence::series::{self, Column, Series};
+use plimsoll_evidence::{clean, gather, split};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
@@ -120,7 +120,7 @@ proptest! {
 
     #[test]
     fn any_text_is_taken_apart_into_pieces_with_their_lines(text in text()) {
-        let reading = evidence::split(&text, "paste.txt");
+        let reading = split(&text, "paste.txt");
         let lines = text.lines().count();
         for piece in &reading.pieces {
             prop_assert!((1..=lines.max(1)).contains(&piece.line), "{} at {}", piece.path, piece.line);
@@ -131,7 +131,7 @@ proptest! {
         }
         let readings = [reading];
         let _ = gather::note("paste.txt", &readings);
-        let frames = evidence::frames(&readings);
+        let frames = frames_of(&readings);
         for frame in &frames {
             let snapshot = Snapshot::parse(frame);
             let _ = (snapshot.watermarks(), snapshot.available(), snapshot.thresholds());

@@ -12,8 +12,8 @@ use alloc::vec::Vec;
 use core::fmt::Write as _;
 
 use super::word::unquoted;
-use crate::text::LARGEST_AMOUNT;
-use crate::units::Nanos;
+use mm::text::LARGEST_AMOUNT;
+use mm::units::Nanos;
 
 /// Path of the note of what the conversion lost, a sentence a line. A frame that has it has no
 /// averages of pressure.

@@ -5,12 +5,12 @@ use alloc::string::String;
 
 use super::columns::{Series, Source, Span};
 use super::{Builder, Item};
-use crate::capture::Frame;
-use crate::meminfo::{self, Meminfo};
-use crate::psi::{Psi, Stall};
-use crate::text::lines;
-use crate::units::{Kib, Nanos, PageSize};
-use crate::vmstat;
+use mm::capture::Frame;
+use mm::meminfo::{self, Meminfo};
+use mm::psi::{Psi, Stall};
+use mm::text::lines;
+use mm::units::{Kib, Nanos, PageSize};
+use mm::vmstat;
 
 /// The items that counters of vmstat make, and the tool's name for each.
 const COUNTED: [(Item, &str); 11] = [
@@ -188,8 +188,8 @@ type Pick = fn(Psi) -> Option<Stall>;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::capture::Capture;
     use crate::series::Swapping;
+    use mm::capture::Capture;
 
     fn recorded() -> Capture {
         let text = include_str!("../../../../fixtures/series/captures.txt");

@@ -3,7 +3,7 @@
 use alloc::format;
 
 use super::tables::is_number;
-use crate::catalogue::{self, KeyError};
+use mm::catalogue::{self, KeyError};
 
 /// The name and the number of `pages_shared: 5`, as people copy the files of a folder.
 fn named_number(line: &str) -> Option<(&str, &str)> {

@@ -5,6 +5,11 @@
 //! heading before it or its name where the lines alone do not say. Nothing is lost without a word:
 //! what was not taken is in [`Reading::passed`], with the line and the reason.
 
+#![no_std]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+
 pub mod clean;
 mod close;
 pub mod command;
@@ -19,11 +24,12 @@ mod merging;
 pub mod path;
 mod reading;
 pub mod redact;
+pub mod series;
 mod split;
 mod tables;
 mod zones;
 
-use crate::catalogue::folder;
+use mm::catalogue::folder;
 
 pub use gather::frames;
 pub use reading::{Passed, Piece, Reading};

@@ -133,7 +133,7 @@ fn quoting_colours_blanks_and_stamps_are_no_part_of_a_file() {
         let text: String = lines.collect();
         let found = files(&text);
         assert_eq!(found.len(), 1, "{before:?}: {found:?}");
-        let items = crate::meminfo::Meminfo::parse(&found[0].1).expect("meminfo");
+        let items = mm::meminfo::Meminfo::parse(&found[0].1).expect("meminfo");
         assert_eq!(
             items.mem_total.map(|kib| kib.0),
             Some(4_026_036),

@@ -2,7 +2,7 @@
 
 use core::str::FromStr;
 
-use crate::zoneinfo::ZoneKind;
+use mm::zoneinfo::ZoneKind;
 
 /// Items that only `/proc/meminfo` has, by which a part of it is known.
 const MEMINFO: &[&str] = &[

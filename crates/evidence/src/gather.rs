@@ -10,8 +10,8 @@ use core::fmt::Write as _;
 use super::close::{FREE, TOP};
 use super::reading::{Passed, Piece, Reading};
 use super::{NOTE, log, path, split};
-use crate::capture::Frame;
-use crate::snapshot::FACTS;
+use mm::capture::Frame;
+use mm::snapshot::FACTS;
 
 /// The files that show a moment: the same one again with another text is another moment.
 const MOMENT: &[&str] = &[

@@ -13,7 +13,7 @@ use alloc::collections::BTreeMap;
 use alloc::string::String;
 
 use super::{NOTE, TOOLS, log, path};
-use crate::capture::{Capture, Frame};
+use mm::capture::{Capture, Frame};
 use names::GROUPS;
 
 pub(crate) use names::Names;

@@ -10,7 +10,7 @@ use super::free::{self, Unit};
 use super::reading::Piece;
 use super::{kind, lines, merging, zones};
 use crate::series;
-use crate::snapshot::FACTS;
+use mm::snapshot::FACTS;
 
 /// Lines that are not taken, and why.
 type Passed = Vec<(usize, String)>;
@@ -87,7 +87,7 @@ fn cpus(piece: &Piece) -> Option<Piece> {
 fn files_of_merging(piece: &Piece) -> Vec<Piece> {
     let files = merging::files(&piece.text);
     let file = |(name, number)| Piece {
-        path: format!("{}/{name}", crate::ksm::DIR),
+        path: format!("{}/{name}", mm::ksm::DIR),
         text: format!("{number}\n"),
         what: piece.what.clone(),
         line: piece.line,
@@ -142,7 +142,7 @@ fn kernel_log(piece: Piece) -> (Vec<Piece>, Passed) {
         text: format!("{release}\n"),
         line: piece.line,
     });
-    if crate::kernel_log::is_log(&piece.text) {
+    if mm::kernel_log::is_log(&piece.text) {
         return (release.into_iter().chain([piece]).collect(), Vec::new());
     }
     let why = "a log that names no OOM kill, allocation failure, hung task or program that kills";

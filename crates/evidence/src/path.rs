@@ -4,7 +4,7 @@ use alloc::format;
 use alloc::string::{String, ToString};
 
 use super::groups;
-use crate::catalogue::{self, folder, path_of};
+use mm::catalogue::{self, folder, path_of};
 
 /// Files below `proc` that a frame keeps.
 const PROC: &[&str] = &[

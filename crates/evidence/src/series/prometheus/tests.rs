@@ -1,10 +1,10 @@
 //! A scrape and what becomes of it.
 
 use super::*;
-use crate::capture::Frame;
-use crate::snapshot::Snapshot;
-use crate::units::{Kib, Pages};
-use crate::zoneinfo::ZoneKind;
+use mm::capture::Frame;
+use mm::snapshot::Snapshot;
+use mm::units::{Kib, Pages};
+use mm::zoneinfo::ZoneKind;
 
 const DUMP: &str = include_str!("../../../../../fixtures/series/node-exporter.txt");
 
