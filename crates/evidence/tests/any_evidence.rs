@@ -7,7 +7,7 @@ use mm::release::{Release, Span, Version};
 use mm::snapshot::Snapshot;
 use plimsoll_evidence::redact::redacted;
 use plimsoll_evidence::series::{self, Column, Series};
-use plimsoll_evidence::{clean, gather, split};
+use plimsoll_evidence::{clean, frames as frames_of, gather, split};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
