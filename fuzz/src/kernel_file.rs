@@ -2,7 +2,8 @@
 
 use crate::take::take;
 use mm::capture::Frame;
-use mm::snapshot::{FACTS, Snapshot};
+use mm::notes::FACTS;
+use mm::snapshot::Snapshot;
 
 const PATHS: [&str; 25] = [
     "proc/meminfo",

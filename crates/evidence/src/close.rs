@@ -10,7 +10,7 @@ use super::free::{self, Unit};
 use super::reading::Piece;
 use super::{kind, lines, merging, zones};
 use crate::series;
-use mm::snapshot::FACTS;
+use mm::notes::FACTS;
 
 /// Lines that are not taken, and why.
 type Passed = Vec<(usize, String)>;

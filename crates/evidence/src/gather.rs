@@ -11,7 +11,7 @@ use super::close::{FREE, TOP};
 use super::reading::{Passed, Piece, Reading};
 use super::{NOTE, log, path, split};
 use mm::capture::Frame;
-use mm::snapshot::FACTS;
+use mm::notes::{FACTS, UNREADABLE};
 
 /// The files that show a moment: the same one again with another text is another moment.
 const MOMENT: &[&str] = &[
@@ -23,7 +23,7 @@ const MOMENT: &[&str] = &[
 ];
 
 /// Notes that several pieces may add to.
-const SHARED: &[&str] = &[FACTS, "plimsoll/unreadable"];
+const SHARED: &[&str] = &[FACTS, UNREADABLE];
 
 /// Notes of lines that were not taken, in one piece of evidence.
 const MOST_NOTES: usize = 50;

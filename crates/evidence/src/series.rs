@@ -8,6 +8,7 @@ mod frames;
 mod item;
 mod prometheus;
 mod reclaim;
+mod sadf;
 mod sar;
 mod summary;
 mod swapping;
@@ -36,20 +37,20 @@ impl Series {
     /// The path under which a frame keeps this text; `None` where it is no series that is known.
     #[must_use]
     pub fn path_of(text: &str) -> Option<&'static str> {
-        if sadf(text) {
+        if is_sadf(text) {
             return Some(SADF);
         }
         let vmstat = || vmstat::parse(text).map(|_| VMSTAT);
         vmstat().or_else(|| sar::parse(text).map(|_| SAR))
     }
 
-    /// The series that the text of this path is; `None` where it has no row. JSON is read by
-    /// those that know JSON.
+    /// The series that the text of this path is; `None` where it has no row.
     #[must_use]
     pub fn parse(path: &str, text: &str) -> Option<Self> {
         match path {
             VMSTAT => vmstat::parse(text),
             SAR => sar::parse(text),
+            SADF => sadf::parse(text),
             _ => None,
         }
     }
@@ -63,7 +64,7 @@ pub fn recognise(text: &str) -> Option<&'static str> {
 }
 
 /// Whether the text is what `sadf -j` writes, whole or cut off.
-fn sadf(text: &str) -> bool {
+fn is_sadf(text: &str) -> bool {
     let start = text.trim_start_matches(['\u{feff}', ' ', '\t', '\r', '\n']);
     start.starts_with('{')
         && ["\"sysstat\"", "\"hosts\"", "\"statistics\""]

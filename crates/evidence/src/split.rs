@@ -13,7 +13,7 @@ use super::lines::{self, Value};
 use super::reading::{Passed, Piece, Reading};
 use super::{clean, groups, log, path};
 use mm::mail;
-use mm::snapshot::FACTS;
+use mm::notes::{FACTS, UNREADABLE};
 use mm::text::shown;
 
 /// Notes of lines that were not taken beyond this number are counted with the last.
@@ -398,9 +398,6 @@ impl Splitter {
         });
     }
 }
-
-/// Path of the note that says what could not be read.
-const UNREADABLE: &str = "plimsoll/unreadable";
 
 /// Lines that were not taken, all together.
 #[must_use]

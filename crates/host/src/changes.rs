@@ -100,7 +100,7 @@ pub enum Forbidden {
 /// # Errors
 /// Why not.
 pub fn may_change(root: &Root) -> Result<(), Forbidden> {
-    if facts::place(root) == facts::Place::Container {
+    if facts::place(root) == mm::notes::Place::Container {
         return Err(Forbidden::Container);
     }
     let mounted = statvfs(root.join("proc/sys"));

@@ -6,9 +6,6 @@ use mm::mountinfo;
 
 use crate::Root;
 
-/// Path of the note that says what is covered: `PATH<tab>FILE SYSTEM` per line.
-pub const COVERED: &str = "plimsoll/covered";
-
 /// What we read: a mount at one of these, above or below it covers something of it.
 const READ: [&str; 11] = [
     "/proc/meminfo",

@@ -4,12 +4,10 @@
 use std::fs;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use mm::notes::{Facts, Place, Platform, Reader};
 use mm::units::{Nanos, PageSize};
 
 use crate::Root;
-
-/// Path of the note that holds the facts in a capture: `KEY<tab>VALUE` per line.
-pub const FACTS: &str = "plimsoll/facts";
 
 /// Inode numbers of the namespaces that the kernel boots with (fixed since Linux 3.8).
 const FIRST_NAMESPACES: [(&str, &str); 2] =
@@ -17,49 +15,6 @@ const FIRST_NAMESPACES: [(&str, &str); 2] =
 
 /// `X86_FEATURE_HYPERVISOR`, bit 31 of word 4, as a modalias writes it.
 const HYPERVISOR: &str = "009F";
-
-/// Facts about a live machine, as they travel in a capture.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Facts {
-    /// Bytes in a base page.
-    pub page: PageSize,
-    /// Whether the reader may read what is the administrator's alone.
-    pub reader: Reader,
-    /// Whether there is a hypervisor below.
-    pub platform: Platform,
-    /// Whether the reader sees the whole machine.
-    pub place: Place,
-    /// Whether protection that the children of a control group do not claim is shared among them
-    /// (the mount option `memory_recursiveprot`); `None` without cgroup v2.
-    pub recursive_protection: Option<bool>,
-}
-
-/// Who reads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reader {
-    /// The administrator (effective user 0).
-    Root,
-    /// Anyone else.
-    User,
-}
-
-/// What the kernel runs on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Platform {
-    /// A machine, as far as can be seen.
-    Hardware,
-    /// A hypervisor.
-    Vm,
-}
-
-/// Where the reader stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
-    /// In the namespaces that the kernel booted with.
-    Machine,
-    /// In a container: own process or user namespace. `vm.*` is the whole machine's all the same.
-    Container,
-}
 
 /// The boot clock: nanoseconds since boot, sleep included.
 #[must_use]
@@ -94,98 +49,16 @@ pub fn place(root: &Root) -> Place {
     }
 }
 
-impl Facts {
-    /// Looks.
-    #[must_use]
-    pub fn read(root: &Root) -> Self {
-        let page = u64::try_from(rustix::param::page_size()).unwrap_or(0);
-        Self {
-            page: PageSize::new(page).unwrap_or_default(),
-            reader: reader(),
-            platform: platform(root),
-            place: place(root),
-            recursive_protection: recursive_protection(root),
-        }
-    }
-
-    /// The note's text.
-    #[must_use]
-    pub fn to_text(&self) -> String {
-        let mut text = format!(
-            "page_size\t{}\nreader\t{}\nplatform\t{}\nplace\t{}\n",
-            self.page.bytes(),
-            self.reader.word(),
-            self.platform.word(),
-            self.place.word()
-        );
-        if let Some(recursive) = self.recursive_protection {
-            let word = if recursive { "yes" } else { "no" };
-            text.push_str(&format!("memory_recursiveprot\t{word}\n"));
-        }
-        text
-    }
-
-    /// The facts that a note tells; what it leaves out is as on a plain machine with 4 KiB pages.
-    #[must_use]
-    pub fn from_text(text: &str) -> Self {
-        let value = |key: &str| {
-            let mut lines = text.lines().filter_map(|line| line.split_once('\t'));
-            lines.find(|(name, _)| *name == key).map(|(_, value)| value)
-        };
-        let page = value("page_size").and_then(|bytes| bytes.parse().ok());
-        let is = |key: &str, word| value(key) == Some(word);
-        Self {
-            page: page.and_then(PageSize::new).unwrap_or_default(),
-            reader: if is("reader", "user") {
-                Reader::User
-            } else {
-                Reader::Root
-            },
-            platform: if is("platform", "vm") {
-                Platform::Vm
-            } else {
-                Platform::Hardware
-            },
-            place: if is("place", "container") {
-                Place::Container
-            } else {
-                Place::Machine
-            },
-            recursive_protection: value("memory_recursiveprot").map(|value| value == "yes"),
-        }
-    }
-}
-
-impl Reader {
-    /// Its word in notes and in JSON.
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Root => "root",
-            Self::User => "user",
-        }
-    }
-}
-
-impl Platform {
-    /// Its word in notes and in JSON.
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Hardware => "hardware",
-            Self::Vm => "vm",
-        }
-    }
-}
-
-impl Place {
-    /// Its word in notes and in JSON.
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Machine => "machine",
-            Self::Container => "container",
-        }
+/// Looks at the machine of a root.
+#[must_use]
+pub fn read(root: &Root) -> Facts {
+    let page = u64::try_from(rustix::param::page_size()).unwrap_or(0);
+    Facts {
+        page: PageSize::new(page).unwrap_or_default(),
+        reader: reader(),
+        platform: platform(root),
+        place: place(root),
+        recursive_protection: recursive_protection(root),
     }
 }
 
@@ -239,22 +112,6 @@ mod tests {
     use super::*;
     use crate::root::testing::{opened, put};
     use std::os::unix::fs::symlink;
-
-    #[test]
-    fn facts_travel_as_text() {
-        let facts = Facts {
-            page: PageSize::new(65536).expect("a page size"),
-            reader: Reader::User,
-            platform: Platform::Vm,
-            place: Place::Container,
-            recursive_protection: Some(true),
-        };
-        assert_eq!(Facts::from_text(&facts.to_text()), facts);
-        assert_eq!(
-            Facts::from_text("nonsense\npage_size\t17").page,
-            PageSize::FOUR_KIB
-        );
-    }
 
     #[test]
     fn another_process_namespace_is_a_container() {

@@ -12,12 +12,6 @@ use mm::memcg::Memcg;
 
 use crate::Root;
 
-/// Path of the note about what was left out: `KEY<tab>NUMBER` per line.
-///
-/// `unbound` groups have neither limit nor protection, `bound` ones have but are too many, and
-/// `unvisited` ones were not looked at, at the least.
-pub const GROUPS: &str = "plimsoll/groups";
-
 /// Groups that are looked at.
 const VISITED: usize = 2048;
 

@@ -13,20 +13,15 @@ use std::io;
 use mm::bdi::DEBUGFS;
 use mm::capture::Frame;
 use mm::catalogue::{folder, path_of};
+use mm::notes::{COVERED, FACTS, GROUPS, NOT_MOUNTED, UNREADABLE};
 use mm::units::Nanos;
 
 use crate::Root;
-use crate::covered::{self, COVERED};
-use crate::facts::{FACTS, Facts};
-use crate::groups::{self, GROUPS};
+use crate::covered;
+use crate::facts;
+use crate::groups;
 use crate::looking::{self, READING_ACTS};
 use crate::root::reason;
-
-/// Path of the note that says what could not be read: `PATH<tab>REASON` per line.
-pub const UNREADABLE: &str = "plimsoll/unreadable";
-
-/// Why nothing of debugfs can be read where it is not mounted.
-pub const NOT_MOUNTED: &str = "debugfs is not mounted";
 
 /// The files of a periodic sample.
 const SAMPLE: [&str; 3] = ["proc/meminfo", "proc/vmstat", "proc/pressure/memory"];
@@ -159,7 +154,7 @@ impl<'a> Reading<'a> {
         reading.block_devices();
         reading.generations();
         reading.control_groups();
-        reading.note(FACTS, Facts::read(root).to_text());
+        reading.note(FACTS, facts::read(root).to_text());
         if let Some(note) = covered::note(root) {
             reading.note(COVERED, note);
         }

@@ -11,7 +11,8 @@ use mm::catalogue::{self, SettingError, Tunable};
 use mm::settings::Setting;
 
 use crate::Root;
-use crate::facts::{Place, place};
+use crate::facts::place;
+use mm::notes::Place;
 
 /// A write that happened, in the file's own words.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,7 +5,8 @@
 
 use std::path::{Path, PathBuf};
 
-use plimsoll_lab::effects::{self, Effect};
+use look::measured::{self, Effect};
+use plimsoll_lab::effects;
 use plimsoll_lab::record::Store;
 use plimsoll_lab::study::{BUILT_IN, Study};
 
@@ -19,7 +20,7 @@ fn computed(name: &str) -> Vec<Effect> {
 }
 
 fn kept(study: &str) -> Vec<Effect> {
-    let all = effects::kept().into_iter();
+    let all = measured::kept().into_iter();
     all.filter(|effect| effect.study == study).collect()
 }
 
@@ -32,7 +33,7 @@ fn what_is_kept_is_what_the_records_say() {
             .iter()
             .filter(|(name, _)| records().join(name).is_dir());
         let all = proved.flat_map(|(name, _)| computed(name));
-        let text = effects::to_text(&all.collect::<Vec<_>>());
+        let text = measured::to_text(&all.collect::<Vec<_>>());
         std::fs::write(records().join("effects.tsv"), text).expect("records/ can be written");
         return;
     }
@@ -52,8 +53,12 @@ fn what_is_kept_is_what_the_records_say() {
 
 #[test]
 fn every_arm_that_is_kept_is_one_of_its_study_and_sets_what_is_said() {
-    let all = effects::kept();
-    assert_eq!(effects::to_text(&all), effects::TABLE, "every line is read");
+    let all = measured::kept();
+    assert_eq!(
+        measured::to_text(&all),
+        measured::TABLE,
+        "every line is read"
+    );
     for effect in &all {
         let study = Study::find(&effect.study).expect("a built-in study");
         let arm = study.arm(&effect.arm).expect("its arm");
@@ -82,7 +87,7 @@ fn the_tunables_of_the_proved_studies_were_found_on_both_kernels() {
         ("bdi.stick.max_ratio", "usb-copy"),
         ("ksm.pages_to_scan", "ksm"),
     ] {
-        let found = effects::kept().into_iter();
+        let found = measured::kept().into_iter();
         let found: Vec<Effect> = found.filter(|it| it.value_of(tunable).is_some()).collect();
         for kernel in ["Linux 6.1", "Linux 6.12"] {
             let of = |effect: &&Effect| effect.study == study && effect.kernel == kernel;

@@ -4,6 +4,8 @@ use std::fmt;
 
 use mm::units::Bytes;
 
+use crate::page::Page;
+
 /// A part of a whole: it is never more than that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Share {
@@ -54,6 +56,22 @@ pub fn of(part: Bytes, whole: Bytes) -> String {
         Some(share) => format!("{part} of {whole} ({share})"),
         None => format!("{part} of {whole}"),
     }
+}
+
+/// Columns of the bar.
+const BAR: u64 = 10;
+
+/// "■■■······  31%  about"; at least one block where there is anything, and nothing but the words
+/// where there is no share.
+pub fn bar(page: &Page, part: u64, whole: u64, about: &str) -> String {
+    let Some(share) = Share::of(part, whole) else {
+        return about.to_owned();
+    };
+    let blocks = share.scaled(BAR * 2).div_ceil(2).max(u64::from(part > 0));
+    let signs = |sign: &str, count: u64| (0..count).map(|_| sign).collect::<String>();
+    let full = signs(page.either("■", "#"), blocks);
+    let empty = signs(page.either("·", "."), BAR - blocks);
+    format!("{full}{empty} {share:>4}  {about}")
 }
 
 #[cfg(test)]

@@ -35,6 +35,7 @@ pub mod maps;
 pub mod memcg;
 pub mod meminfo;
 pub mod mountinfo;
+pub mod notes;
 pub mod outcome;
 pub mod pagemap;
 pub mod pagetypeinfo;

@@ -18,6 +18,7 @@ use crate::ksm::{self, Ksm};
 use crate::lru_gen::{self, Enabled, Generation};
 use crate::memcg::{self, Memcg};
 use crate::meminfo::{self, Meminfo};
+use crate::notes::{FACTS, UNREADABLE};
 use crate::pagetypeinfo::{self, Pagetypeinfo};
 use crate::process::KsmStat;
 use crate::psi::Psi;
@@ -29,13 +30,6 @@ use crate::units::{Nanos, PageSize};
 use crate::vmstat::{self, Vmstat};
 use crate::zoneinfo::{self, Zoneinfo};
 use crate::zram::{self, Zram};
-
-/// Path of the bench's note of facts, `KEY<tab>VALUE` per line; `page_size` and
-/// `memory_recursiveprot` (`yes` or `no`) are among them.
-pub const FACTS: &str = "plimsoll/facts";
-
-/// Path of the note of what could not be read, which a reader of a live machine leaves.
-const UNREADABLE: &str = "plimsoll/unreadable";
 
 /// The state of a machine at one moment. What the frame did not hold is `None` or empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

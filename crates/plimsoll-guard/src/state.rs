@@ -57,7 +57,7 @@ impl State {
     /// One line; always inside a container.
     pub(crate) fn set(&mut self, setting: &Setting) -> Result<(), String> {
         // `/proc/sys` as a whole is read-only for the unit, which says nothing here.
-        if facts::place(&Root::default()) == facts::Place::Container {
+        if facts::place(&Root::default()) == mm::notes::Place::Container {
             return Err(Forbidden::Container.to_string());
         }
         let set = self.hold.set(&mut self.machine, setting);

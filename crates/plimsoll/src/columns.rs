@@ -131,7 +131,7 @@ mod tests {
     use expect_test::expect;
 
     fn plain(columns: &Columns, width: usize) -> String {
-        crate::term::plain(&columns.to_text(width))
+        look::style::plain(&columns.to_text(width))
     }
 
     fn sample() -> Columns {

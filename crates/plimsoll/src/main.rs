@@ -15,7 +15,6 @@ mod progress;
 mod results;
 mod table;
 mod term;
-mod view;
 
 fn main() -> std::process::ExitCode {
     if guest::is_init() {

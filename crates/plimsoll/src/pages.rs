@@ -5,8 +5,8 @@ use std::io::Write as _;
 use look::pages::Pages;
 
 use crate::exit::ExitCode;
-use crate::term::{self, Canvas, bold};
-use crate::view::page::Page;
+use crate::term::{self, bold};
+use look::page::Page;
 
 /// Shows a page, or the list of all.
 pub(crate) fn show(pages: &Pages, name: Option<&str>) -> anyhow::Result<ExitCode> {
@@ -24,7 +24,7 @@ pub(crate) fn show(pages: &Pages, name: Option<&str>) -> anyhow::Result<ExitCode
 }
 
 fn listed(pages: &Pages) -> String {
-    let mut page = Page::new(Canvas::detect());
+    let mut page = Page::new(term::canvas());
     for entry in &pages.entries {
         page.line(format!("{} ({})", bold(entry.name), entry.severity));
         page.paragraph(4, &entry.summary());

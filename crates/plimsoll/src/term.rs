@@ -7,22 +7,44 @@
 //! by colour alone.
 
 use std::ffi::OsStr;
-use std::fmt::{self, Write as _};
-use std::hash::{BuildHasher as _, RandomState};
+use std::fmt;
 use std::io::{self, IsTerminal as _, Write};
-use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anstream::{AutoStream, ColorChoice};
-use mm::text::harmless;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+pub(crate) use look::page::{Canvas, Charset};
+use look::style::shown;
+pub(crate) use look::style::{bad, bold, dim, good};
+use serde::Serialize;
 
-/// Which characters a picture is drawn with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum Charset {
-    /// Box-drawing characters and arrows.
-    Unicode,
-    /// Seven bits.
-    Ascii,
+/// The characters that a picture may be drawn with, each with its name and what it is.
+const CHARSETS: [(Charset, &str, &str); 2] = [
+    (
+        Charset::Unicode,
+        "unicode",
+        "Box-drawing characters and arrows",
+    ),
+    (Charset::Ascii, "ascii", "Seven bits"),
+];
+
+/// Reads the name of a set of characters.
+pub(crate) fn charsets() -> impl TypedValueParser<Value = Charset> {
+    one_of(CHARSETS)
+}
+
+/// Reads one of these names; help says what each is.
+pub(crate) fn one_of<T: Copy + Send + Sync + 'static>(
+    all: impl IntoIterator<Item = (T, &'static str, &'static str)>,
+) -> impl TypedValueParser<Value = T> {
+    let all: Vec<_> = all.into_iter().collect();
+    let names = all
+        .iter()
+        .map(|&(_, name, is)| PossibleValue::new(name).help(is));
+    PossibleValuesParser::new(names).map(move |word| {
+        let found = all.iter().find(|(_, name, _)| *name == word);
+        found.expect("only these names are taken").0
+    })
 }
 
 /// When there are colours.
@@ -38,15 +60,6 @@ pub(crate) enum Color {
 
 /// Whether `--quiet` was given.
 static QUIET: AtomicBool = AtomicBool::new(false);
-
-/// What the output has to fit into.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Canvas {
-    /// Columns.
-    pub(crate) width: usize,
-    /// Characters.
-    pub(crate) charset: Charset,
-}
 
 /// Standard output, for data.
 pub(crate) fn out() -> Stream<AutoStream<io::StdoutLock<'static>>> {
@@ -77,6 +90,11 @@ pub(crate) fn set(color: Color, quiet: bool) {
 /// Whether nothing is to be said but the answer and what went wrong.
 pub(crate) fn is_quiet() -> bool {
     QUIET.load(Ordering::Relaxed)
+}
+
+/// One JSON document in one line.
+pub(crate) fn json(document: &impl Serialize) -> String {
+    serde_json::to_string(document).expect("strings and numbers always serialize")
 }
 
 /// A line about what went wrong; that nobody can hear it is no reason to stop.
@@ -143,29 +161,6 @@ impl<W: Write> Drop for Stream<W> {
     }
 }
 
-/// Bytes as a terminal may have them: our own styles become those of the terminal, and what would
-/// act becomes text.
-fn shown(bytes: &[u8]) -> String {
-    let mut shown = String::with_capacity(bytes.len());
-    for chunk in bytes.utf8_chunks() {
-        for (part, number) in chunk.valid().split(STYLE.as_str()).zip(0..) {
-            let style = STYLES
-                .iter()
-                .find(|style| number > 0 && part.starts_with(**style));
-            let style = style.copied().unwrap_or_default();
-            if !style.is_empty() {
-                shown += &format!("\x1b[{style}");
-            }
-            shown += &harmless(&part[style.len()..]);
-        }
-        for byte in chunk.invalid() {
-            // Writing to a string does not fail.
-            _ = write!(shown, "\\u{byte:04x}");
-        }
-    }
-    shown
-}
-
 /// Rows of the terminal that we write to; `None` where there is none.
 pub(crate) fn rows() -> Option<usize> {
     let out = std::io::stdout();
@@ -185,89 +180,30 @@ pub(crate) fn columns() -> usize {
     columns.or_else(told).unwrap_or(80).clamp(40, 160)
 }
 
-impl Canvas {
-    /// The terminal that we write to; 80 columns where there is none.
-    pub(crate) fn detect() -> Self {
-        Self {
-            width: columns().max(60),
-            charset: Charset::detect(),
-        }
+/// The terminal that we write to; 80 columns where there is none.
+pub(crate) fn canvas() -> Canvas {
+    Canvas {
+        width: columns().max(60),
+        charset: charset(),
     }
 }
 
-impl Charset {
-    /// Unicode where the locale says so, as the first that is set of `LC_ALL`, `LC_CTYPE`, `LANG`.
-    fn detect() -> Self {
-        let variables = ["LC_ALL", "LC_CTYPE", "LANG"].map(std::env::var_os);
-        let locale = variables
-            .into_iter()
-            .flatten()
-            .find(|value| !value.is_empty());
-        locale.as_deref().map_or(Self::Ascii, Self::of_locale)
+/// Unicode where the locale says so, as the first that is set of `LC_ALL`, `LC_CTYPE`, `LANG`.
+fn charset() -> Charset {
+    let variables = ["LC_ALL", "LC_CTYPE", "LANG"].map(std::env::var_os);
+    let locale = variables
+        .into_iter()
+        .flatten()
+        .find(|value| !value.is_empty());
+    locale.as_deref().map_or(Charset::Ascii, of_locale)
+}
+
+fn of_locale(locale: &OsStr) -> Charset {
+    let locale = locale.to_string_lossy().to_ascii_lowercase();
+    match locale.contains("utf-8") || locale.contains("utf8") {
+        true => Charset::Unicode,
+        false => Charset::Ascii,
     }
-
-    fn of_locale(locale: &OsStr) -> Self {
-        let locale = locale.to_string_lossy().to_ascii_lowercase();
-        if locale.contains("utf-8") || locale.contains("utf8") {
-            Self::Unicode
-        } else {
-            Self::Ascii
-        }
-    }
-}
-
-/// The parameters of the styles that we use.
-const STYLES: [&str; 5] = ["0m", "1m", "2m", "31m", "32m"];
-
-/// What a style of ours begins with until it is printed: a number that this process drew, which no
-/// text of others can have.
-static STYLE: LazyLock<String> = LazyLock::new(|| {
-    let drawn = RandomState::new().hash_one(0);
-    format!("\x1b[{drawn};")
-});
-
-/// A text in one of the house's styles.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Styled<T>(&'static str, T);
-
-/// A heading, or what the eye should find first.
-pub(crate) fn bold<T: fmt::Display>(text: T) -> Styled<T> {
-    Styled("1m", text)
-}
-
-/// What may be passed over.
-pub(crate) fn dim<T: fmt::Display>(text: T) -> Styled<T> {
-    Styled("2m", text)
-}
-
-/// What is as it should be.
-pub(crate) fn good<T: fmt::Display>(text: T) -> Styled<T> {
-    Styled("32m", text)
-}
-
-/// What needs attention.
-pub(crate) fn bad<T: fmt::Display>(text: T) -> Styled<T> {
-    Styled("31m", text)
-}
-
-impl<T: fmt::Display> fmt::Display for Styled<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (begin, text) = (self.0, &self.1);
-        write!(f, "{}{begin}{text}{}0m", *STYLE, *STYLE)
-    }
-}
-
-/// A text without our styles.
-#[cfg(test)]
-pub(crate) fn plain(text: &str) -> String {
-    let without = |text: String, style: &&str| text.replace(&format!("{}{style}", *STYLE), "");
-    STYLES.iter().fold(text.to_owned(), without)
-}
-
-/// A text as it is printed.
-#[cfg(test)]
-pub(crate) fn printed(text: &str) -> String {
-    shown(text.as_bytes())
 }
 
 #[cfg(test)]
@@ -313,11 +249,8 @@ mod tests {
 
     #[test]
     fn the_locale_decides_the_charset() {
-        assert_eq!(
-            Charset::of_locale(OsStr::new("de_DE.UTF-8")),
-            Charset::Unicode
-        );
-        assert_eq!(Charset::of_locale(OsStr::new("C.utf8")), Charset::Unicode);
-        assert_eq!(Charset::of_locale(OsStr::new("POSIX")), Charset::Ascii);
+        assert_eq!(of_locale(OsStr::new("de_DE.UTF-8")), Charset::Unicode);
+        assert_eq!(of_locale(OsStr::new("C.utf8")), Charset::Unicode);
+        assert_eq!(of_locale(OsStr::new("POSIX")), Charset::Ascii);
     }
 }

@@ -57,7 +57,7 @@ const CRATES: &[Crate] = &[
     Crate {
         name: "evidence",
         may_use: &["mm"],
-        reach: Reach::Pure(&[]),
+        reach: Reach::Pure(&["serde", "serde_json"]),
     },
     Crate {
         name: "look",
@@ -81,7 +81,7 @@ const CRATES: &[Crate] = &[
     },
     Crate {
         name: "lab",
-        may_use: &["files", "mm", "guard", "sim", "evidence"],
+        may_use: &["files", "mm", "guard", "sim", "evidence", "look"],
         reach: Reach::Without(&["clap", "anyhow"]),
     },
     Crate {

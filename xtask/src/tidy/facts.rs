@@ -4,7 +4,10 @@ use super::violation::Violation;
 use crate::tree::Source;
 
 /// Where conclusions are drawn.
-const VIEW: &str = "crates/plimsoll/src/view/";
+const LOOK: &str = "crates/look/src/";
+
+/// Not there: a rule of lint is asked of a setting, which is there, and texts are no facts.
+const APART: [&str; 4] = ["lint/", "pages.rs", "style.rs", "fact.rs"];
 
 /// What puts a value in the place of a fact.
 const CALLS: [&str; 3] = ["unwrap_or_default()", "unwrap_or(", "map_or("];
@@ -14,10 +17,13 @@ const DEFAULTS: [&str; 5] = ["0", "0.0", "1", "false", "100"];
 
 /// The rule: outside tests no fact has a default there. An empty phrase is none.
 pub(super) fn check(sources: &[Source]) -> Vec<Violation> {
-    let views = sources
+    let concludes = |path: &str| {
+        let path = path.strip_prefix(LOOK);
+        path.is_some_and(|path| !APART.iter().any(|apart| path.starts_with(apart)))
+    };
+    sources
         .iter()
-        .filter(|source| source.is_rust() && source.path.starts_with(VIEW));
-    views
+        .filter(|source| source.is_rust() && concludes(&source.path))
         .flat_map(|source| {
             let code: Vec<&str> = source.text.lines().take(source.tests_begin()).collect();
             let next = |at: usize| code.get(at + 1).copied().unwrap_or("");
@@ -58,8 +64,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_default_in_a_view_is_found_and_elsewhere_and_in_tests_it_is_let_be() {
-        let view = format!("{VIEW}swap.rs");
+    fn a_default_in_look_is_found_and_elsewhere_and_in_tests_it_is_let_be() {
+        let view = format!("{LOOK}swap.rs");
         for code in [
             "let a = b.unwrap_or(0);",
             "let a = b.unwrap_or_default();",

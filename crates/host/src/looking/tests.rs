@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 use mm::units::Nanos;
 
 use super::*;
-use crate::read::{UNREADABLE, full, sample};
+use crate::read::{full, sample};
 use crate::root::testing::{opened, root};
+use mm::notes::UNREADABLE;
 
 /// Everything that a kernel from 2.6.32 to 7.x, or a vendor's, has in `/proc/sys/vm` and is not on
 /// the list: what acts when it is read, what cannot be read, what logs, what says nothing of
@@ -158,7 +159,7 @@ fn every_row_of_the_list_is_one_that_a_reading_opens() {
     opened();
     let _ = full(&root, Nanos::ZERO);
     std::fs::remove_file(root.join("sys/devices/system/cpu/modalias")).expect("it is there");
-    let _ = crate::facts::Facts::read(&root);
+    let _ = crate::facts::read(&root);
     let _ = crate::configuration::read(&root);
     let opened = opened();
     // Groups are of either version, never of both.

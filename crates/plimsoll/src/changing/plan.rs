@@ -8,12 +8,13 @@ use conf::{Live, Tree, who};
 use host::Root;
 use host::changes::Changes;
 use host::facts::since_boot;
+use look::figures::{Effect, effects};
 use look::lint::Severity;
 use look::lint::planned::{Planned, findings};
 use mm::catalogue::{self, Named, Of, Risk, Scope};
 use mm::settings::Setting;
 use mm::snapshot::Snapshot;
-use mm::units::{Bytes, Kib, PageSize};
+use mm::units::{Bytes, PageSize};
 
 use super::asked::Asked;
 use super::native;
@@ -52,14 +53,6 @@ pub(crate) struct Row {
     pub(crate) to_bytes: Option<Bytes>,
     pub(crate) risk: Risk,
     pub(crate) effect: &'static str,
-}
-
-/// A figure before and after.
-#[derive(Debug)]
-pub(crate) struct Effect {
-    pub(crate) name: &'static str,
-    pub(crate) before: Bytes,
-    pub(crate) after: Bytes,
 }
 
 impl Plan {
@@ -209,37 +202,6 @@ fn in_bytes(named: Named<'_>, text: &str, page: PageSize) -> Option<Bytes> {
     let number: u64 = text.parse().ok()?;
     let each = named.tunable.unit.bytes(page)?;
     number.checked_mul(each).map(Bytes)
-}
-
-/// The figures that differ.
-pub(crate) fn effects(before: &Snapshot, after: &Snapshot) -> Vec<Effect> {
-    let high = |it: &Snapshot| {
-        let zones = it.zoneinfo.as_ref()?.zones.iter();
-        let pages: u64 = zones.map(|zone| zone.watermarks.high.0).sum();
-        Some(Bytes(pages * it.page.bytes()))
-    };
-    let available = |it: &Snapshot| Some(it.available()?.total.bytes(it.page));
-    let dirty = |it: &Snapshot| Some(it.thresholds()?.dirty.bytes(it.page));
-    let background = |it: &Snapshot| Some(it.thresholds()?.background.bytes(it.page));
-    let commit = |it: &Snapshot| it.commit_limit().map(Kib::bytes);
-    type Figure<'a> = (&'static str, &'a dyn Fn(&Snapshot) -> Option<Bytes>);
-    let figures: [Figure<'_>; 5] = [
-        ("MemAvailable", &available),
-        ("kept free (high marks)", &high),
-        ("dirty limit", &dirty),
-        ("background writeback from", &background),
-        ("commit limit", &commit),
-    ];
-    let both = figures.into_iter().filter_map(|(name, figure)| {
-        let (before, after) = (figure(before)?, figure(after)?);
-        Some(Effect {
-            name,
-            before,
-            after,
-        })
-    });
-    both.filter(|effect| effect.before != effect.after)
-        .collect()
 }
 
 /// Who else sets these tunables, at the next boot and as the machine runs.

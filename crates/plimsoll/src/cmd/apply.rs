@@ -8,7 +8,7 @@ use change::apply::{Request, apply};
 use change::watch::{Band, Sample};
 use change::{Change, confirm};
 use host::Root;
-use host::facts::{Facts, since_boot};
+use host::facts::{self, since_boot};
 use mm::catalogue::Risk;
 use mm::units::Nanos;
 
@@ -73,7 +73,7 @@ const AT_ONCE: Duration = Duration::from_secs(60);
 /// Applies.
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let root = Root::default();
-    let asked = asked::read(&args.settings, Facts::read(&root).page)?;
+    let asked = asked::read(&args.settings, facts::read(&root).page)?;
     let mut plan = Plan::of(&asked, &root)?;
     if args.persist {
         plan.keep(&root)?;

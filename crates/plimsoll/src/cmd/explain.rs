@@ -15,11 +15,11 @@ use super::inspect::evidence::{self, Facts, Read};
 use crate::changing::asked;
 use crate::exit::ExitCode;
 use crate::term::{self, Canvas, Charset};
-use crate::view::View;
-use crate::view::explain::overview::Overview;
-use crate::view::explain::proposed::Proposed;
-use crate::view::explain::{Explanation, Looked, boot};
-use crate::view::page::Page;
+use look::explain::overview::Overview;
+use look::explain::proposed::Proposed;
+use look::explain::{Explanation, Looked, boot};
+use look::page::Page;
+use look::view::View;
 
 /// Folders of which each file should be a tunable or a counter that is known.
 const FOLDERS: [&str; 6] = [
@@ -56,7 +56,7 @@ pub(crate) struct Args {
     #[arg(long)]
     json: bool,
     /// Draw with these characters [default: what the locale says]
-    #[arg(long, value_name = "SET")]
+    #[arg(long, value_name = "SET", value_parser = term::charsets())]
     charset: Option<Charset>,
 }
 
@@ -85,14 +85,14 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
                 configuration: configuration(&args, &frame).as_ref(),
             });
             match args.json {
-                true => explanation.json() + "\n",
+                true => term::json(&explanation) + "\n",
                 false => explanation.text(canvas),
             }
         }
         None => {
             let overview = Overview::of(&frame, &snapshot, strange(&args, &frame));
             match args.json {
-                true => overview.json() + "\n",
+                true => term::json(&overview) + "\n",
                 false => overview.text(canvas),
             }
         }
@@ -121,7 +121,7 @@ fn judged(args: &Args, word: &str) -> anyhow::Result<ExitCode> {
     };
     let proposed = Proposed::of(&frame, &snapshot, asked.settings);
     let text = match args.json {
-        true => proposed.json() + "\n",
+        true => term::json(&proposed) + "\n",
         false => proposed.text(canvas(args), &in_a_command(&args.evidence)),
     };
     write(&text)
@@ -247,7 +247,7 @@ fn strange(args: &Args, frame: &Frame) -> Vec<String> {
 }
 
 fn canvas(args: &Args) -> Canvas {
-    let canvas = Canvas::detect();
+    let canvas = term::canvas();
     Canvas {
         charset: args.charset.unwrap_or(canvas.charset),
         ..canvas

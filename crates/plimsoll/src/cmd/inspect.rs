@@ -18,8 +18,10 @@ use super::{seconds, time};
 use crate::exit::ExitCode;
 use crate::pages;
 use crate::term::{self, Canvas, Charset};
-use crate::view::compare::Compare;
-use crate::view::{Extent, Section, View, findings};
+use look::compare::Compare;
+use look::findings;
+use look::sections::{self, Extent, Section};
+use look::view::View;
 
 /// Show the state of this machine's memory in the kernel's own terms
 ///
@@ -64,6 +66,7 @@ pub(crate) struct Args {
         long,
         value_name = "NAME",
         value_delimiter = ',',
+        value_parser = term::one_of(sections::all()),
         conflicts_with = "json"
     )]
     section: Vec<Section>,
@@ -81,7 +84,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FINDING", num_args = 0..=1, exclusive = true)]
     explain: Option<Option<String>>,
     /// Draw with these characters [default: what the locale says]
-    #[arg(long, value_name = "SET")]
+    #[arg(long, value_name = "SET", value_parser = term::charsets())]
     charset: Option<Charset>,
 }
 
@@ -146,7 +149,7 @@ fn compare(captures: &[Capture; 2], args: &Args) -> anyhow::Result<ExitCode> {
     };
     let compare = Compare::of((first, before), (second, after));
     let text = match args.json {
-        true => compare.json() + "\n",
+        true => term::json(&compare) + "\n",
         false => compare.text(canvas(args)),
     };
     let mut out = term::out();
@@ -223,7 +226,7 @@ fn show(view: &View, args: &Args) -> anyhow::Result<()> {
     match args.json {
         // The exit code answers.
         _ if args.check && term::is_quiet() => return Ok(()),
-        true => writeln!(out, "{}", view.json())?,
+        true => writeln!(out, "{}", term::json(view))?,
         false => out.write_all(view.text(canvas(args), &extent(args)).as_bytes())?,
     }
     Ok(out.flush()?)
@@ -249,7 +252,7 @@ fn show_live(view: &View, args: &Args, rows: usize) -> anyhow::Result<()> {
 }
 
 fn canvas(args: &Args) -> Canvas {
-    let canvas = Canvas::detect();
+    let canvas = term::canvas();
     Canvas {
         charset: args.charset.unwrap_or(canvas.charset),
         ..canvas

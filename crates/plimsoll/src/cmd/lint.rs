@@ -17,7 +17,7 @@ use mm::text::one_line;
 
 use crate::exit::{ExitCode, heard};
 use crate::pages;
-use crate::term::{self, Canvas};
+use crate::term;
 
 use self::targets::Targets;
 
@@ -162,7 +162,7 @@ fn written(args: &Args, report: &Report, targets: &Targets) -> anyhow::Result<St
         false => args.format,
     };
     Ok(match format {
-        Format::Human => human::text(report, targets, Canvas::detect()),
+        Format::Human => human::text(report, targets, term::canvas()),
         Format::Json => json::text(report, targets)?,
         Format::Sarif => sarif::text(report, targets)?,
         Format::Github => github::text(report, targets),

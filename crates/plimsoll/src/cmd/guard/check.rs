@@ -272,7 +272,7 @@ mod tests {
             meets: "sets vm.swappiness by its profile",
         }];
         let text = said("/etc/plimsoll/guard.toml", &checked, &others, 80);
-        let plain = term::plain(&text);
+        let plain = look::style::plain(&text);
         assert!(
             plain.lines().all(|line| line.chars().count() <= 80),
             "{plain}"

@@ -2,9 +2,10 @@
 
 use guard::Memory;
 use host::Root;
-use host::facts::{FACTS, Facts};
+use host::facts;
 use mm::capture::Frame;
 use mm::meminfo::{self, Meminfo};
+use mm::notes::{FACTS, Facts};
 use mm::units::PageSize;
 
 /// The machine: this one, or what evidence says of one.
@@ -30,7 +31,7 @@ impl Machine<'_> {
     /// The size of its pages; 4 KiB where evidence does not say it.
     pub(super) fn page(&self) -> PageSize {
         match self {
-            Self::This(root) => Facts::read(root).page,
+            Self::This(root) => facts::read(root).page,
             Self::Evidence(frame) => Facts::from_text(frame.file(FACTS).unwrap_or_default()).page,
         }
     }

@@ -6,7 +6,7 @@ use ::evidence::NOTE;
 use anyhow::Context as _;
 use lab::evidence::{self, Found};
 use mm::capture::{Capture, Frame};
-use mm::snapshot::FACTS;
+use mm::notes::FACTS;
 
 /// What evidence may lack.
 #[derive(Debug, clap::Args)]

@@ -5,11 +5,11 @@ use std::ops::RangeInclusive;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
-use host::facts::Facts;
 use host::pages::{self, Limits, Reading};
 use host::processes::Process;
 use host::{Root, facts};
 use mm::ksm::{DIR, Ksm};
+use mm::notes::Facts;
 use mm::units::{Bytes, Nanos, Pages};
 
 use super::chosen::{self, Which};
@@ -17,7 +17,7 @@ use super::figures::{Figures, Looked};
 use super::text;
 use crate::cmd::{seconds, time};
 use crate::exit::ExitCode;
-use crate::term::{self, Canvas};
+use crate::term;
 
 /// Estimate what merging equal pages would save in running processes, before it is switched on
 ///
@@ -76,7 +76,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         None => Which::Pids(&args.pid),
     };
     let processes = chosen::processes(&root, which)?;
-    let Facts { page, reader, .. } = Facts::read(&root);
+    let Facts { page, reader, .. } = facts::read(&root);
     term::talk(beforehand(&processes, &args));
     let limits = Limits {
         cpu: Nanos(u64::try_from(args.cpu_limit.as_nanos()).unwrap_or(u64::MAX)),
@@ -173,7 +173,7 @@ fn show(figures: &Figures, json: bool) -> anyhow::Result<()> {
             let text = serde_json::to_string(figures).context("cannot write JSON")?;
             writeln!(out, "{text}")?;
         }
-        false => out.write_all(text::page(figures, Canvas::detect()).as_bytes())?,
+        false => out.write_all(text::page(figures, term::canvas()).as_bytes())?,
     }
     Ok(out.flush()?)
 }

@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use host::facts::{Place, Reader};
 use host::pages::Reading;
 use host::processes::Process;
 use mm::formula::ksm::{RMAP_ITEM, general_profit};
 use mm::formula::ksmd::{Load, VisitCost};
 use mm::formula::sharing::{self, Estimate, Rules};
 use mm::ksm::{Ksm, KsmNumbers};
+use mm::notes::{Place, Reader};
 use mm::units::{Bytes, Nanos, PageSize, Pages};
 use serde::Serialize;
 

@@ -1,6 +1,6 @@
 //! What has to be known beside the figures, a sentence each.
 
-use host::facts::Place;
+use mm::notes::Place;
 use mm::units::Bytes;
 
 use super::figures::Looked;

@@ -4,11 +4,11 @@
 use std::time::Duration;
 
 use host::Root;
-use host::facts::{Place, Reader};
 use host::pages::{self, Limits};
 use host::processes::Process;
 use mm::formula::ksmd::VisitCost;
 use mm::ksm::Ksm;
+use mm::notes::{Place, Reader};
 use mm::units::{Nanos, PageSize};
 
 use super::figures::{Figures, Looked};

@@ -8,8 +8,8 @@ use super::figures::{Figures, Range, Saving, Share, Unread};
 use super::pace::Kind;
 use crate::table::Table;
 use crate::term::Canvas;
-use crate::view::page::Page;
-use crate::view::share::bar;
+use look::page::Page;
+use look::share::bar;
 
 /// Processes that are listed; the JSON has all.
 const LISTED: usize = 10;

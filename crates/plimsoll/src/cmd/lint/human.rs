@@ -5,7 +5,7 @@ use look::lint::{Report, Severity};
 use mm::text::counted;
 
 use crate::term::{Canvas, bad, bold};
-use crate::view::page::Page;
+use look::page::Page;
 
 use super::targets::Targets;
 

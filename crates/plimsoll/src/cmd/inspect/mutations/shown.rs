@@ -9,10 +9,12 @@ use mm::catalogue;
 use mm::snapshot::Snapshot;
 
 use crate::term::{self, Canvas, Charset};
-use crate::view::compare::Compare;
-use crate::view::explain::overview::Overview;
-use crate::view::explain::{Explanation, Looked, boot};
-use crate::view::{Extent, View};
+use look::compare::Compare;
+use look::explain::overview::Overview;
+use look::explain::{Explanation, Looked, boot};
+use look::sections::Extent;
+use look::style;
+use look::view::View;
 
 /// Columns of the page.
 const WIDTH: usize = 80;
@@ -36,7 +38,7 @@ pub(super) fn performed(bytes: &[u8], name: &str, seed: u64) -> Result<(), Strin
     if let Ok(view) = View::of(&capture, None) {
         fits(&view.text(canvas, &Extent::Screen))?;
         fits(&view.text(canvas, &Extent::All))?;
-        let _ = view.json();
+        let _ = term::json(&view);
     }
     explained(&capture, canvas, seed)?;
     compared(&capture, canvas)?;
@@ -65,10 +67,10 @@ fn explained(capture: &Capture, canvas: Canvas, seed: u64) -> Result<(), String>
         configuration: configuration.as_ref(),
     };
     let explanation = Explanation::of(looked);
-    let _ = explanation.json();
+    let _ = term::json(&explanation);
     fits(&explanation.text(canvas))?;
     let overview = Overview::of(frame, &snapshot, Vec::new());
-    let _ = overview.json();
+    let _ = term::json(&overview);
     fits(&overview.text(canvas))
 }
 
@@ -79,7 +81,7 @@ fn compared(capture: &Capture, canvas: Canvas) -> Result<(), String> {
         return Ok(());
     };
     let compare = Compare::of(("before", first), ("after", shown));
-    let _ = compare.json();
+    let _ = term::json(&compare);
     fits(&compare.text(canvas))
 }
 
@@ -99,11 +101,11 @@ fn shares(line: &str) -> impl Iterator<Item = u64> + '_ {
 /// be broken.
 fn fits(text: &str) -> Result<(), String> {
     let acts = |c: char| c.is_control() && c != '\n' && c != '\t';
-    if term::printed(&term::plain(text)).contains(acts) {
+    if style::shown(style::plain(text).as_bytes()).contains(acts) {
         return Err(format!("a control character: {text:?}"));
     }
     for line in text.lines() {
-        let plain = term::plain(line);
+        let plain = style::plain(line);
         if let Some(share) = shares(&plain).find(|&share| share > 100) {
             return Err(format!("a part of {share} % of its whole: {plain}"));
         }

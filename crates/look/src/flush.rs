@@ -1,0 +1,474 @@
+//! What each device has to write, how fast it writes, and how long that takes.
+//!
+//! debugfs has the kernel's own figures for each device. Where it is hidden, `/proc/diskstats` says
+//! how fast the devices wrote over the interval, but not who holds what.
+
+use std::cmp::Reverse;
+
+use crate::fact::or_unsaid;
+use crate::share::percent;
+use mm::bdi::{DEBUGFS, Stats};
+use mm::snapshot::Snapshot;
+use mm::units::{Bytes, Kib, Nanos};
+use serde::Serialize;
+
+use super::page::Page;
+use super::unreadable::way_out;
+use super::wrote::Wrote;
+
+/// Devices that are shown: those that hold most.
+const SHOWN: usize = 16;
+
+/// What waits for the devices.
+#[derive(Debug, Serialize)]
+pub(crate) struct Flush {
+    /// `debugfs`, or `diskstats` for what can be said without it.
+    source: &'static str,
+    /// Why debugfs says nothing, and the way out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+    /// Until all is written, the devices side by side; by diskstats at least so long.
+    seconds: Option<f64>,
+    devices: Vec<Device>,
+}
+
+/// One device.
+#[derive(Debug, Serialize)]
+struct Device {
+    device: String,
+    #[serde(flatten)]
+    held: Option<Held>,
+    #[serde(flatten)]
+    wrote: Option<Wrote>,
+}
+
+/// The kernel's figures of one device.
+#[derive(Debug, PartialEq, Serialize)]
+struct Held {
+    dirty_bytes: u64,
+    writeback_bytes: u64,
+    /// Its part of the dirty threshold of the whole machine.
+    part_bytes: u64,
+    threshold_bytes: u64,
+    /// What the kernel thinks it writes; `None` where it has no idea.
+    bandwidth_bytes_per_second: Option<u64>,
+    /// Whether that was measured.
+    bandwidth_measured: bool,
+    flush_seconds: Option<f64>,
+    /// The same by what it wrote over the interval, which it was busy all through.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    flush_seconds_by_interval: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    excess: Option<Excess>,
+}
+
+/// How a device holds more than it should of what all may hold.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Excess {
+    /// It holds twice its part or more while writers are slowed.
+    AbovePart,
+    /// It takes longer to write than the age at which all should be written.
+    BeyondExpiry,
+}
+
+/// What a device that holds much is judged by.
+#[derive(Debug)]
+struct Rules {
+    /// Whether all that is dirty or being written is so much that writers are slowed.
+    throttled: bool,
+    /// Seconds after which dirty pages should be written, if ever.
+    expiry: Option<f64>,
+}
+
+impl Flush {
+    /// What the last snapshot says, and what was written since the first; `note` says what could
+    /// not be read. `None` where nothing is known.
+    pub(crate) fn of(first: &Snapshot, last: &Snapshot, note: &str) -> Option<Self> {
+        let flush = match last.writeback.is_empty() {
+            false => Self::by_debugfs(first, last),
+            true => Self::by_diskstats(first, last, note),
+        };
+        (!flush.devices.is_empty() || flush.reason.is_some()).then_some(flush)
+    }
+
+    fn by_debugfs(first: &Snapshot, last: &Snapshot) -> Self {
+        let used = |stats: &Stats| {
+            [stats.written, stats.held()]
+                .iter()
+                .flatten()
+                .any(|kib| kib.0 > 0)
+        };
+        let used = last.writeback.iter().filter(|(_, stats)| used(stats));
+        let mut used: Vec<_> = used.collect();
+        used.sort_by_key(|(_, stats)| Reverse(stats.held()));
+        let rules = Rules::of(last);
+        let devices = used.into_iter().take(SHOWN).map(|(bdi, stats)| {
+            let device = name(last, bdi);
+            let wrote = Wrote::of(first, last, &device);
+            Device {
+                held: Held::of(stats, wrote, &rules),
+                wrote,
+                device,
+            }
+        });
+        let devices: Vec<Device> = devices.collect();
+        let held = devices.iter().filter_map(|device| device.held.as_ref());
+        let times = held
+            .filter(|held| held.bytes() > 0)
+            .map(|held| held.flush_seconds);
+        Self {
+            source: "debugfs",
+            reason: None,
+            seconds: times
+                .clone()
+                .all(|time| time.is_some())
+                .then(|| times.flatten().fold(0.0, f64::max)),
+            devices,
+        }
+    }
+
+    fn by_diskstats(first: &Snapshot, last: &Snapshot, note: &str) -> Self {
+        let reason = note
+            .lines()
+            .find_map(|line| line.strip_prefix(DEBUGFS)?.split_once('\t'));
+        let devices = last.bdi.keys().filter_map(|device| {
+            let wrote = Wrote::of(first, last, device)?;
+            (wrote.wrote_bytes_per_second > 0.0).then(|| Device {
+                device: device.clone(),
+                held: None,
+                wrote: Some(wrote),
+            })
+        });
+        let devices: Vec<Device> = devices.take(SHOWN).collect();
+        let paces = devices.iter().filter_map(|device| device.wrote?.pace());
+        let pace: f64 = paces.sum();
+        let held = last.unwritten().filter(|_| pace > 0.0);
+        Self {
+            source: "diskstats",
+            reason: reason.map(|(_, reason)| format!("{reason}{}", way_out(reason))),
+            seconds: held.map(|held| held.bytes(last.page).0 as f64 / pace),
+            devices,
+        }
+    }
+
+    /// The device that holds most, and how much.
+    pub(crate) fn fullest(&self) -> Option<(&str, Bytes)> {
+        let held = |device: &'_ Device| Some(Bytes(device.held.as_ref()?.bytes()));
+        let all = self.devices.iter();
+        let told = all.filter_map(|device| Some((device.device.as_str(), held(device)?)));
+        told.filter(|&(_, held)| held > Bytes::ZERO)
+            .max_by_key(|&(_, held)| held)
+    }
+
+    /// The device whose flush takes longest by what it wrote or was measured to write, with what it
+    /// holds and the seconds.
+    pub(crate) fn longest(&self) -> Option<(&str, Bytes, f64)> {
+        let told = self.devices.iter().filter_map(|device| {
+            let held = device.held.as_ref()?;
+            let measured = held.flush_seconds.filter(|_| held.bandwidth_measured);
+            let seconds = held.flush_seconds_by_interval.or(measured)?;
+            Some((device.device.as_str(), Bytes(held.bytes()), seconds))
+        });
+        told.max_by(|a, b| a.2.total_cmp(&b.2))
+    }
+
+    /// Writes the table and what is to say about it.
+    pub(crate) fn write(&self, page: &mut Page) {
+        if !self.devices.is_empty() {
+            self.write_table(page);
+        }
+        if let Some(reason) = &self.reason {
+            let text = format!("What each device holds is in debugfs: {reason}.");
+            page.paragraph(2, &text);
+        }
+        let time = self.seconds.filter(|&seconds| seconds >= 0.05).map(span);
+        match (time, self.source) {
+            (Some(time), "debugfs") => page.paragraph(2, &format!("All is written in {time}.")),
+            (Some(time), _) => page.paragraph(
+                2,
+                &format!("All is written in {time} or more, by how fast they wrote while busy."),
+            ),
+            (None, _) => {}
+        }
+        let remarks = self.devices.iter().flat_map(Device::remarks);
+        remarks.for_each(|remark| page.paragraph(2, &remark));
+    }
+
+    fn write_table(&self, page: &mut Page) {
+        line(
+            page,
+            "device",
+            [
+                "wrote",
+                "can write",
+                "dirty",
+                "writeback",
+                "its part",
+                "flush",
+            ],
+        );
+        for device in &self.devices {
+            device.write(page);
+        }
+    }
+}
+
+impl Device {
+    fn write(&self, page: &mut Page) {
+        let wrote = self
+            .wrote
+            .map(|wrote| rate(wrote.wrote_bytes_per_second as u64));
+        let wrote = or_unsaid(wrote);
+        let held = self.held.as_ref();
+        let [bandwidth, dirty, writeback, part, flush] =
+            held.map_or_else(Default::default, Held::columns);
+        let cells = [wrote, bandwidth, dirty, writeback, part, flush];
+        line(page, &self.device, cells.each_ref().map(String::as_str));
+    }
+
+    /// What the reader should know of it, in a sentence each.
+    fn remarks(&self) -> impl Iterator<Item = String> {
+        let held = self.held.as_ref().filter(|held| held.bytes() > 0);
+        let remarks = held.map(|held| [self.estimate(held), self.excess(held)]);
+        remarks.into_iter().flatten().flatten()
+    }
+
+    /// Where the kernel's estimate is not to be relied on.
+    fn estimate(&self, held: &Held) -> Option<String> {
+        let device = &self.device;
+        if !held.bandwidth_measured {
+            let text = format!("{device} was not measured yet: the kernel goes by a first guess.");
+            return Some(text);
+        }
+        let (flush, seen) = (held.flush_seconds?, held.flush_seconds_by_interval?);
+        (seen > 2.0 * flush).then(|| {
+            let seen = span(seen);
+            format!("{device} was busy throughout: at what it wrote its flush takes {seen}.")
+        })
+    }
+
+    /// Where it holds more than it should.
+    fn excess(&self, held: &Held) -> Option<String> {
+        let share = percent(held.bytes(), held.threshold_bytes);
+        let how = match held.excess? {
+            Excess::AbovePart => {
+                let part = percent(held.part_bytes, held.threshold_bytes);
+                format!("and {part} is its part: writers to other devices wait for it")
+            }
+            Excess::BeyondExpiry => format!(
+                "{} of its writing, which is beyond vm.dirty_expire_centisecs",
+                span(held.flush_seconds?)
+            ),
+        };
+        Some(format!(
+            "{} holds {share} of what all may hold, {how}. Bound it by its max_ratio (since Linux \
+             6.2 by max_bytes and strict_limit).",
+            self.device
+        ))
+    }
+}
+
+impl Held {
+    /// From the kernel's figures.
+    fn of(stats: &Stats, wrote: Option<Wrote>, rules: &Rules) -> Option<Self> {
+        let held = stats.held()?;
+        let bandwidth = stats.bandwidth.filter(|bandwidth| bandwidth.0 > 0);
+        let flush = stats.time_for(held).map(Nanos::seconds);
+        let bytes = |kib: Option<Kib>| kib.map(|kib| kib.bytes().0);
+        Some(Self {
+            dirty_bytes: bytes(stats.reclaimable)?,
+            writeback_bytes: bytes(stats.writeback)?,
+            part_bytes: bytes(stats.part)?,
+            threshold_bytes: bytes(stats.threshold)?,
+            bandwidth_bytes_per_second: bytes(bandwidth),
+            bandwidth_measured: stats.is_measured() && bandwidth.is_some(),
+            flush_seconds: flush,
+            flush_seconds_by_interval: wrote.and_then(|wrote| wrote.time_for(held)),
+            excess: rules.broken_by(stats, flush),
+        })
+    }
+
+    fn bytes(&self) -> u64 {
+        self.dirty_bytes.saturating_add(self.writeback_bytes)
+    }
+
+    /// Bandwidth, dirty, writeback, part, flush.
+    fn columns(&self) -> [String; 5] {
+        [
+            or_unsaid(self.bandwidth_bytes_per_second.map(rate)),
+            Bytes(self.dirty_bytes).to_string(),
+            Bytes(self.writeback_bytes).to_string(),
+            percent(self.part_bytes, self.threshold_bytes),
+            or_unsaid(self.flush_seconds.map(span)),
+        ]
+    }
+}
+
+impl Rules {
+    fn of(snapshot: &Snapshot) -> Self {
+        let held = snapshot.unwritten();
+        let expiry = snapshot.number("vm.dirty_expire_centisecs");
+        Self {
+            throttled: held
+                .zip(snapshot.thresholds())
+                .is_some_and(|(held, limits)| held > limits.freerun()),
+            expiry: expiry
+                .filter(|&centisecs| centisecs > 0)
+                .map(|centisecs| centisecs as f64 / 100.0),
+        }
+    }
+
+    /// By a device that holds a quarter of the limit or more.
+    fn broken_by(&self, stats: &Stats, flush: Option<f64>) -> Option<Excess> {
+        let (held, part, threshold) = (stats.held()?.0, stats.part?.0, stats.threshold?.0);
+        let beyond = flush
+            .zip(self.expiry)
+            .is_some_and(|(flush, expiry)| flush > expiry);
+        match () {
+            () if held == 0 || held < threshold / 4 => None,
+            () if self.throttled && held / 2 >= part => Some(Excess::AbovePart),
+            () => beyond.then_some(Excess::BeyondExpiry),
+        }
+    }
+}
+
+/// The block device's name, or the kernel's for what has none.
+fn name(snapshot: &Snapshot, bdi: &str) -> String {
+    let disks = snapshot.diskstats.iter().flat_map(|stats| &stats.disks);
+    let mut names = disks
+        .filter(|disk| disk.number == bdi)
+        .map(|disk| &disk.name);
+    names.next().map_or(bdi, String::as_str).to_owned()
+}
+
+fn line(page: &mut Page, name: &str, cells: [&str; 6]) {
+    let [wrote, bandwidth, dirty, writeback, part, flush] = cells;
+    page.line(format!(
+        "  {name:<14}{wrote:>12}{bandwidth:>12}{dirty:>11}{writeback:>11}{part:>9}{flush:>9}"
+    ));
+}
+
+fn rate(bytes: u64) -> String {
+    format!("{}/s", Bytes(bytes))
+}
+
+fn span(seconds: f64) -> String {
+    match seconds {
+        ..10.0 => format!("{seconds:.1} s"),
+        _ => format!("{seconds:.0} s"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mm::capture::Frame;
+
+    const RULES: Rules = Rules {
+        throttled: true,
+        expiry: Some(30.0),
+    };
+
+    /// A device that holds this many KiB of a limit of 1 GiB.
+    fn device(held: u64, part: u64, bandwidth: u64, wrote: Option<Wrote>) -> Device {
+        let stats = Stats {
+            writeback: Some(Kib(0)),
+            reclaimable: Some(Kib(held)),
+            part: Some(Kib(part)),
+            threshold: Some(Kib(1 << 20)),
+            bandwidth: Some(Kib(bandwidth)),
+            ..Stats::default()
+        };
+        Device {
+            device: "sdb".to_owned(),
+            held: Held::of(&stats, wrote, &RULES),
+            wrote,
+        }
+    }
+
+    fn remarks(device: &Device) -> String {
+        device.remarks().collect::<Vec<_>>().join("\n")
+    }
+
+    #[test]
+    fn a_device_is_pointed_out_where_it_holds_more_than_its_part_or_than_it_can_write() {
+        let (quarter, all) = (1 << 18, 1 << 20);
+        assert_eq!(remarks(&device(quarter, all, 50 << 10, None)), "");
+        let slow = remarks(&device(quarter, all, 5 << 10, None));
+        assert!(
+            slow.starts_with("sdb holds 25% of what all may hold, 51 s of its writing"),
+            "{slow}"
+        );
+        let crowding = remarks(&device(quarter, quarter / 2, 50 << 10, None));
+        assert!(crowding.contains("and 12% is its part"), "{crowding}");
+        assert_eq!(
+            remarks(&device(quarter - 4, 0, 1, None)),
+            "",
+            "it holds little"
+        );
+        let calm = Rules {
+            throttled: false,
+            expiry: None,
+        };
+        let stats = Stats {
+            reclaimable: Some(Kib(all)),
+            writeback: Some(Kib(0)),
+            part: Some(Kib(0)),
+            threshold: Some(Kib(all)),
+            ..Stats::default()
+        };
+        assert_eq!(
+            calm.broken_by(&stats, Some(1e9)),
+            None,
+            "nobody waits, nothing expires"
+        );
+    }
+
+    #[test]
+    fn an_estimate_that_was_not_measured_or_lags_is_said() {
+        let guess = remarks(&device(4, 1 << 20, 100 << 10, None));
+        assert!(guess.contains("first guess"), "{guess}");
+        let wrote = |busy| Wrote {
+            wrote_bytes_per_second: 1024.0 * 1024.0,
+            busy,
+        };
+        let lags = remarks(&device(64 << 10, 1 << 20, 32 << 10, Some(wrote(1.0))));
+        assert!(lags.ends_with("its flush takes 64 s."), "{lags}");
+        assert_eq!(
+            remarks(&device(64 << 10, 1 << 20, 32 << 10, Some(wrote(0.5)))),
+            ""
+        );
+        let none = device(0, 0, 100 << 10, None);
+        assert_eq!(remarks(&none), "", "nothing to write");
+    }
+
+    #[test]
+    fn without_debugfs_the_reason_and_what_was_written_are_shown() {
+        let frame = |at, written| {
+            let disk = format!("8 16 sdb 1 0 8 1 1 0 {written} 1 0 {} 1\n", written / 4096);
+            let files = [
+                ("proc/diskstats", disk.as_str()),
+                ("proc/vmstat", "nr_dirty 255\nnr_writeback 1\n"),
+                ("sys/block/sdb/bdi/max_ratio", "100\n"),
+            ];
+            let files = files.map(|(path, text)| (path.to_owned(), text.to_owned()));
+            Snapshot::parse(&Frame {
+                at,
+                label: None,
+                files: files.into(),
+            })
+        };
+        let (first, last) = (frame(Nanos(0), 0), frame(Nanos::SECOND, 2_048_000));
+        let note = "sys/kernel/debug/bdi\tdebugfs is not mounted\n";
+        let flush = Flush::of(&first, &last, note).expect("a device wrote");
+        assert_eq!(
+            flush.seconds,
+            Some(5e-4),
+            "1 MiB at a gigabyte in half a second"
+        );
+        let reason = flush.reason.expect("a reason");
+        assert!(reason.ends_with("(root may: mount -t debugfs none /sys/kernel/debug)"));
+        assert!(Flush::of(&first, &first, "").is_none(), "nothing is known");
+    }
+}
