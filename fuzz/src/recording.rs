@@ -1,6 +1,6 @@
 //! Recordings: files as they come, and blocks of whatever bytes with a checksum that is right.
 
-use lab::recording::{self, pack};
+use study::recording::{self, pack};
 use mm::recording::{FILES, MAGIC, Part, Recorded, Stream, Writer};
 
 pub(crate) fn target(bytes: &[u8]) {

@@ -1,7 +1,7 @@
 //! The study reader.
 
 use crate::take::take;
-use lab::study::Study;
+use study::Study;
 
 pub(crate) fn target(bytes: &[u8]) {
     let Some(text) = take::<&str>(bytes) else {

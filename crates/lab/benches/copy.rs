@@ -11,7 +11,7 @@ use mm::calibration::Calibration;
 use mm::outcome::Outcome;
 use mm::scenario::Scenario;
 use plimsoll_lab::calibration;
-use plimsoll_lab::study::Study;
+use study::Study;
 
 const KERNEL: &str = "6.1";
 const SEED: u64 = 1;
@@ -42,7 +42,7 @@ fn main() {
             terabytes / median
         );
     }
-    let published = Study::find("file-copy").expect("the binary carries it");
+    let published = plimsoll_lab::find::find("file-copy").expect("the binary carries it");
     let (_, seconds) = measure(&scenarios(&published), &calibration);
     println!();
     println!(

@@ -9,7 +9,7 @@ use clock::{cpu_seconds, rounds};
 use mm::calibration::Calibration;
 use mm::scenario::Scenario;
 use plimsoll_lab::calibration;
-use plimsoll_lab::study::Study;
+use study::Study;
 
 const KERNEL: &str = "6.12";
 const SEED: u64 = 1;

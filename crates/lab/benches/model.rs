@@ -11,7 +11,7 @@ use mm::calibration::Calibration;
 use mm::outcome::Outcome;
 use mm::units::PageSize;
 use plimsoll_lab::calibration;
-use plimsoll_lab::study::Study;
+use study::Study;
 
 const KERNEL: &str = "6.12";
 const SEED: u64 = 1;

@@ -14,8 +14,8 @@ use mm::scenario::Scenario;
 use plimsoll_lab::bench::{Bench as _, Run};
 use plimsoll_lab::calibration;
 use plimsoll_lab::model_bench::ModelBench;
-use plimsoll_lab::study::{BUILT_IN, Study};
 use sha2::{Digest as _, Sha256};
+use study::BUILT_IN;
 
 /// The seeds of each arm.
 const SEEDS: [u64; 2] = [1, 2];
@@ -39,7 +39,7 @@ fn main() -> ExitCode {
 
 /// All runs of a study, in an order that does not depend on which ends first.
 fn show(name: &str) -> Result<(), Box<dyn std::error::Error>> {
-    let study = Study::find(name)?;
+    let study = plimsoll_lab::find::find(name)?;
     let mut asked = Vec::new();
     for kernel in calibration::kernels() {
         for arm in &study.arms {

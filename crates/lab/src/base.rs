@@ -7,7 +7,7 @@ use mm::settings::Setting;
 use mm::snapshot::Snapshot;
 
 use crate::calibration;
-use crate::study::{Arm, Study};
+use study::{Arm, Study};
 
 /// "every arm has lru_gen.enabled = 0, the kernel boots with 7" for the kernel of this release;
 /// `None` where nothing differs, or where no calibration says what the kernel boots with.
@@ -68,7 +68,7 @@ mod tests {
 
     #[test]
     fn a_base_that_the_kernel_does_not_boot_with_is_said() {
-        let study = Study::find("memory-hogs").unwrap();
+        let study = crate::find::find("memory-hogs").unwrap();
         let expected = "every arm that does not set it has lru_gen.enabled = 0, the kernel boots \
                         with 7";
         assert_eq!(unlike_boot(&study, "6.12").as_deref(), Some(expected));

@@ -27,8 +27,8 @@ use mm::units::{Bytes, Nanos};
 use mm::zoneinfo::{PATH as ZONEINFO, Zoneinfo};
 
 use crate::bench::{Bench, BenchError, Progress, Run};
-use crate::study::Study;
 use figures::Figures;
+use study::Study;
 
 pub use error::CalibrateError;
 

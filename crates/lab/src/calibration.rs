@@ -32,8 +32,8 @@ use mm::units::{Bytes, Pages};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::hash::sha256;
 use mm::quantity::{self, QuantityError};
+use study::hash::sha256;
 
 /// The file with the costs.
 pub const FILE: &str = "calibration.toml";

@@ -7,13 +7,13 @@
 use look::measured::Effect;
 use mm::workload::{Action, Huge, Step};
 
-use crate::compare::{Row, row_of};
-use crate::record::{Store, StoreError};
 use crate::report::Pair;
 use crate::report::gather::{gather, proofs};
-use crate::study::{Arm, Study};
-use crate::verdict::{Verdict, percent};
-use crate::verdicts::ArmVerdict;
+use crate::store::{Store, StoreError};
+use study::compare::{Row, row_of};
+use study::verdict::{Verdict, percent};
+use study::verdicts::ArmVerdict;
+use study::{Arm, Study};
 
 /// The effects of a study's arms that set anything, measures in the order in which the study shows
 /// them.

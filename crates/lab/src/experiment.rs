@@ -14,10 +14,11 @@ use mm::scenario::Scenario;
 
 use super::hash;
 use crate::bench::{Bench, BenchError, Progress, Run};
-use crate::record::{self, Provenance, Record, Store, StoreError};
-use crate::study::{NoSuchArm, Study};
+use crate::store::{Store, StoreError};
 pub use more::{More, Repeats};
 use side_by_side::side_by_side;
+use study::record::{self, Provenance, Record};
+use study::{NoSuchArm, Study};
 
 /// Which runs of a study are wanted, and how.
 #[derive(Clone, Debug)]
@@ -49,10 +50,16 @@ impl AtATime {
     fn number(self) -> usize {
         match self {
             Self::One => 1,
-            Self::EveryCpu => thread::available_parallelism().map_or(1, NonZeroUsize::get),
+            Self::EveryCpu => cpus().get(),
             Self::Number(number) => number.get(),
         }
     }
+}
+
+/// CPUs that this program may use.
+#[must_use]
+pub fn cpus() -> NonZeroUsize {
+    thread::available_parallelism().unwrap_or(NonZeroUsize::MIN)
 }
 
 /// One run of an experiment.
@@ -282,7 +289,7 @@ fn provenance(study: &Study, scenario: &Scenario, bench: &dyn Bench) -> Provenan
         details,
         version: env!("CARGO_PKG_VERSION").to_owned(),
         program: hash::this_program().to_owned(),
-        study_sha256: hash::sha256(study.text.as_bytes()),
+        study_sha256: study::hash::sha256(study.text.as_bytes()),
         study_text: study.text.clone(),
         date: String::new(),
     }
@@ -333,7 +340,7 @@ mod tests {
     }
 
     fn study() -> Study {
-        let mut study = Study::find("min-free-kbytes").unwrap();
+        let mut study = crate::find::find("min-free-kbytes").unwrap();
         study.repetitions = 4;
         study.arms.truncate(2);
         study
@@ -383,7 +390,7 @@ mod tests {
 
     /// How many runs a study takes whose records of one seed there are, once its text is changed.
     fn runs_after(change: impl Fn(&str) -> String) -> u32 {
-        let study = Study::find("min-free-kbytes").unwrap();
+        let study = crate::find::find("min-free-kbytes").unwrap();
         let folder = tempfile::tempdir().unwrap();
         let (store, bench) = (Store::new(folder.path()), Counting::default());
         let run = |study: &Study| {

@@ -10,9 +10,9 @@ use mm::workload::{Action, Step};
 
 use crate::bench::{Bench, BenchError, Progress, Run};
 use crate::calibration::{self, CalibrationError};
-use crate::coverage;
-use crate::record::Record;
-use crate::study::Study;
+use study::Study;
+use study::coverage;
+use study::record::Record;
 
 /// Runs scenarios on the model of one calibrated kernel.
 #[derive(Clone, Debug)]
@@ -211,11 +211,10 @@ mod tests {
     use mm::settings::Settings;
 
     use super::*;
-    use crate::study::Study;
 
     #[test]
     fn a_tunable_that_the_calibrated_kernel_lacks_is_marked_and_no_error() {
-        let study = Study::find("min-free-kbytes").unwrap();
+        let study = crate::find::find("min-free-kbytes").unwrap();
         let scenario = |tunable: &str, value: &str| {
             let mut scenario = study.scenario("default", 1).unwrap();
             scenario.arm_settings = Settings(vec![Setting {
@@ -246,7 +245,7 @@ mod tests {
     #[test]
     fn what_the_model_lacks_is_found_before_the_workload_runs() {
         let bench = ModelBench::new(calibration::built_in("6.1").unwrap());
-        let study = Study::find("min-free-kbytes").unwrap();
+        let study = crate::find::find("min-free-kbytes").unwrap();
         let mut scenario = study.scenario("raised", 1).unwrap();
         assert!(bench.check(&scenario).is_ok());
         scenario.arm_settings = Settings(vec![Setting {
@@ -262,8 +261,8 @@ mod tests {
 
     #[test]
     fn every_arm_of_the_built_in_studies_passes_the_check() {
-        for (name, _) in crate::study::BUILT_IN {
-            let study = Study::find(name).unwrap();
+        for (name, _) in study::BUILT_IN {
+            let study = crate::find::find(name).unwrap();
             let bench = ModelBench::new(calibration::built_in("6.1").unwrap());
             for arm in &study.arms {
                 let checked = bench.check(&study.scenario(&arm.name, 1).unwrap());

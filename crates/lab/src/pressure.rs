@@ -1,9 +1,9 @@
 //! Whether the pressure that a study is about was reached. Where it was not, its arms differ by
 //! nothing that it asks about, and none of them is ranked.
 
-use crate::record::Record;
-use crate::stats;
-use crate::study::{Least, Pressure, Study};
+use study::record::Record;
+use study::stats;
+use study::{Least, Pressure, Study};
 
 /// Why nothing is ranked, as a sentence without its stop; `None` where the pressure was reached,
 /// where the study does not say what it is, and where its arm was not run.
@@ -46,7 +46,7 @@ fn read(pressure: &Pressure, run: &Record) -> Option<(f64, f64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::tests::record;
+    use study::testing::record;
 
     /// The record's snapshot "idle" says that 42 kB are free.
     fn said(pressure: &str) -> Option<String> {

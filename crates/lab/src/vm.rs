@@ -42,12 +42,12 @@ use mm::scenario::{Names, Scenario};
 use mm::units::Bytes;
 
 use crate::bench::{Bench, BenchError, Progress, Run};
-use crate::record::ROOM;
-use crate::recording;
 use failed::failed;
 use kernel::Kernel;
 use module::Module;
 use qemu::{Timing, Vm};
+use study::record::ROOM;
+use study::recording;
 
 pub use kernel::KernelChoice;
 pub use options::{Clock, VmOptions};

@@ -7,12 +7,12 @@ use mm::outcome::Outcome;
 use plimsoll_lab::bench::{Bench as _, Run};
 use plimsoll_lab::calibration;
 use plimsoll_lab::model_bench::ModelBench;
-use plimsoll_lab::study::Study;
+use study::Study;
 
 fn study(case: &str) -> Study {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/cases");
     let path = folder.join(case).join("study.toml");
-    Study::find(&path.to_string_lossy()).expect("a study")
+    plimsoll_lab::find::find(&path.to_string_lossy()).expect("a study")
 }
 
 fn outcome(study: &Study, kernel: &str, arm: &str) -> Outcome {
@@ -28,7 +28,7 @@ fn outcome(study: &Study, kernel: &str, arm: &str) -> Outcome {
 /// The figures of an arm, by measure, each in its unit.
 fn figures(study: &Study, kernel: &str, arm: &str) -> Vec<(String, f64)> {
     let outcome = outcome(study, kernel, arm);
-    let figure = |measure: &plimsoll_lab::measure::Measure| {
+    let figure = |measure: &study::measure::Measure| {
         let value = measure.read(&outcome);
         let value = value.unwrap_or_else(|why| panic!("{}: {why:?}", measure.name));
         (measure.name.clone(), value)

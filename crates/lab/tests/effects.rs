@@ -7,15 +7,15 @@ use std::path::{Path, PathBuf};
 
 use look::measured::{self, Effect};
 use plimsoll_lab::effects;
-use plimsoll_lab::record::Store;
-use plimsoll_lab::study::{BUILT_IN, Study};
+use plimsoll_lab::store::Store;
+use study::BUILT_IN;
 
 fn records() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../records")
 }
 
 fn computed(name: &str) -> Vec<Effect> {
-    let study = Study::find(name).expect("a built-in study");
+    let study = plimsoll_lab::find::find(name).expect("a built-in study");
     effects::of_study(&study, &Store::new(records())).expect("records/ can be read")
 }
 
@@ -38,7 +38,7 @@ fn what_is_kept_is_what_the_records_say() {
         return;
     }
     for name in ["min-free-kbytes", "working-set"] {
-        let study = Study::find(name).expect("a built-in study");
+        let study = plimsoll_lab::find::find(name).expect("a built-in study");
         let now = effects::of_records(&study, &Store::new(records()));
         let kept = kept(name).into_iter().map(Effect::without_the_model);
         let kept: Vec<Effect> = kept.collect();
@@ -60,7 +60,7 @@ fn every_arm_that_is_kept_is_one_of_its_study_and_sets_what_is_said() {
         "every line is read"
     );
     for effect in &all {
-        let study = Study::find(&effect.study).expect("a built-in study");
+        let study = plimsoll_lab::find::find(&effect.study).expect("a built-in study");
         let arm = study.arm(&effect.arm).expect("its arm");
         assert!(study.arm(&effect.baseline).is_ok(), "{effect:?}");
         assert!(

@@ -6,13 +6,14 @@ use std::path::{Path, PathBuf};
 
 use mm::outcome::{Outcome, STEPS};
 use plimsoll_lab::calibration;
-use plimsoll_lab::compare::Row;
 use plimsoll_lab::experiment::Experiment;
-use plimsoll_lab::fidelity::total::{self, Totals};
 use plimsoll_lab::fidelity::{Against, Gathered, StudyScore, of_study};
 use plimsoll_lab::model_bench::ModelBench;
-use plimsoll_lab::record::{ROOM, Record, Store, StoreError};
-use plimsoll_lab::study::{Arm, BUILT_IN, Study};
+use plimsoll_lab::store::{Store, StoreError};
+use study::compare::Row;
+use study::record::{ROOM, Record};
+use study::score::total::{self, Totals};
+use study::{Arm, BUILT_IN, Study};
 use tempfile::TempDir;
 
 /// The kernels that each study with records must be proved on.
@@ -53,7 +54,7 @@ const OF_THE_GUARD: [&str; 5] = [
 
 /// The figures of a study on every kernel, those of the guard's arms by themselves.
 fn scores_apart(name: &str) -> Vec<StudyScore> {
-    let study = Study::find(name).expect("a built-in study");
+    let study = plimsoll_lab::find::find(name).expect("a built-in study");
     let (mut old, mut guard) = (study.clone(), study.clone());
     let is_old = |arm: &Arm| !OF_THE_GUARD.contains(&arm.name.as_str());
     old.arms.retain(is_old);
@@ -71,7 +72,10 @@ fn scores_apart(name: &str) -> Vec<StudyScore> {
 
 /// The figures of a study on every kernel.
 fn scores(name: &str) -> Vec<StudyScore> {
-    scores_of(&Study::find(name).expect("a built-in study"), &[])
+    scores_of(
+        &plimsoll_lab::find::find(name).expect("a built-in study"),
+        &[],
+    )
 }
 
 /// Every record must be usable, or one of the arms `elsewhere`.

@@ -6,15 +6,14 @@
 //! 55.3 % at worst.
 
 use plimsoll_lab::calibration;
-use plimsoll_lab::compare::{PublishedError, Row};
 use plimsoll_lab::experiment::Experiment;
 use plimsoll_lab::model_bench::ModelBench;
 use plimsoll_lab::report::Pair;
-use plimsoll_lab::study::Study;
+use study::compare::{PublishedError, Row};
 
 /// Every operation on every arm, at the scale that the study's size asks for.
 fn predicted() -> Vec<Row> {
-    let study = Study::find("file-copy").expect("the binary carries it");
+    let study = plimsoll_lab::find::find("file-copy").expect("the binary carries it");
     let bench = ModelBench::new(calibration::built_in("6.1").expect("a calibration"));
     let results = Experiment::new(&study).run(&bench, None, &|_| ());
     let results = results.expect("the model has all of it");

@@ -11,7 +11,6 @@ use mm::zoneinfo::Zoneinfo;
 use plimsoll_lab::bench::{Bench as _, Run};
 use plimsoll_lab::calibration;
 use plimsoll_lab::model_bench::ModelBench;
-use plimsoll_lab::study::Study;
 
 /// A machine that does nothing but look at itself.
 fn idle(memory: Bytes) -> Scenario {
@@ -116,7 +115,7 @@ fn a_database_host_of_4_tib_under_a_backup_is_sampled_with_sane_figures() {
         env!("CARGO_MANIFEST_DIR"),
         "/tests/studies/database-backup.toml"
     );
-    let study = Study::find(path).expect("the study");
+    let study = plimsoll_lab::find::find(path).expect("the study");
     let scenario = study.scenario("default", 1).expect("the arm");
     assert_eq!(sim::sampling::automatic(&scenario), 2048);
     let calibration = calibration::built_in("6.1").expect("a calibration");

@@ -5,7 +5,7 @@ use mm::scenario::Scenario;
 use plimsoll_lab::bench::{Bench as _, Run};
 use plimsoll_lab::calibration;
 use plimsoll_lab::model_bench::ModelBench;
-use plimsoll_lab::study::{BUILT_IN, Study};
+use study::{BUILT_IN, Study};
 
 const STUDY: &str = r#"
 name = "s"

@@ -6,14 +6,15 @@ use std::path::Path;
 use plimsoll_lab::calibration;
 use plimsoll_lab::experiment::{AtATime, Experiment, RunId};
 use plimsoll_lab::model_bench::ModelBench;
-use plimsoll_lab::record::{Record, Store};
 use plimsoll_lab::report::Pair;
 use plimsoll_lab::report::gather::gather;
-use plimsoll_lab::study::{BUILT_IN, Study};
+use plimsoll_lab::store::Store;
+use study::record::Record;
+use study::{BUILT_IN, Study};
 
 /// A built-in study with its first arm alone and one run of it: each run takes its time.
 fn first_arm(name: &str) -> Study {
-    let mut study = Study::find(name).expect("a built-in study");
+    let mut study = plimsoll_lab::find::find(name).expect("a built-in study");
     study.arms.truncate(1);
     study.repetitions = 1;
     study

@@ -7,9 +7,10 @@ use mm::psi::{PATHS, Psi, Stall};
 use plimsoll_lab::bench::{Bench, Run};
 use plimsoll_lab::calibration;
 use plimsoll_lab::model_bench::ModelBench;
-use plimsoll_lab::record::{Record, Store};
-use plimsoll_lab::study::Study;
+use plimsoll_lab::store::Store;
 use rayon::prelude::*;
+use study::Study;
+use study::record::Record;
 
 /// The largest relative error of a total allowed: while a file is read, and when hogs and kswapd
 /// have shared the CPU too (on 6.12 over a third less than a kernel's; `docs/model.md`, "PSI").
@@ -78,7 +79,7 @@ fn compare(record: &Record, model: &Capture) -> usize {
 
 #[test]
 fn stalls_for_memory_and_io_are_the_kernels() {
-    let study = Study::find("min-free-kbytes").expect("a built-in study");
+    let study = plimsoll_lab::find::find("min-free-kbytes").expect("a built-in study");
     let records = records();
     let compared = records.par_iter();
     let compared = compared.map(|record| compare(record, &predicted(&study, record)));

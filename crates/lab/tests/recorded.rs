@@ -9,8 +9,8 @@ use mm::workload::{Action, Pace, Pattern};
 use plimsoll_lab::calibration;
 use plimsoll_lab::experiment::Experiment;
 use plimsoll_lab::model_bench::ModelBench;
-use plimsoll_lab::recording::{self, pack};
-use plimsoll_lab::study::{AtHand, Study, StudyError};
+use study::recording::{self, pack};
+use study::{AtHand, Study, StudyError};
 
 const TEXT: &str = r#"name = "web"
 title = "A recording"
@@ -194,7 +194,7 @@ fn a_recording_is_a_study_and_so_is_a_text_beside_it() {
         TEXT.replace("\"web\"", "\"mine\"")
     );
     fs::write(at("mine.toml"), &mine).unwrap();
-    let find = |path: &Path| Study::find(path.to_str().unwrap());
+    let find = |path: &Path| plimsoll_lab::find::find(path.to_str().unwrap());
     let [own, beside] = ["web.rec", "mine.toml"].map(|name| find(&at(name)).unwrap());
     assert_eq!((own.name.as_str(), beside.name.as_str()), ("web", "mine"));
     assert_eq!(own.recorded, beside.recorded);

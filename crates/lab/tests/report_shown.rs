@@ -3,10 +3,10 @@
 
 use expect_test::expect;
 use mm::outcome::UNAVAILABLE;
-use plimsoll_lab::record::Record;
 use plimsoll_lab::report::arms::{Arms, arms};
 use plimsoll_lab::report::{Pair, Report};
-use plimsoll_lab::study::Study;
+use study::Study;
+use study::record::Record;
 
 mod made_up;
 

@@ -7,8 +7,8 @@ use std::sync::LazyLock;
 use plimsoll_lab::calibration;
 use plimsoll_lab::experiment::{AtATime, Experiment};
 use plimsoll_lab::model_bench::ModelBench;
-use plimsoll_lab::stats;
-use plimsoll_lab::study::Study;
+use study::Study;
+use study::stats;
 
 /// The medians of some measures over three seeds, arm by arm.
 fn medians<const ARMS: usize>(
@@ -64,7 +64,7 @@ fn beside_a_stream(kernel: &str, measure: &str) -> [f64; 2] {
 }
 
 fn stream(kernel: &str) -> Vec<[f64; 2]> {
-    let study = Study::find("memory-hogs").expect("the built-in study");
+    let study = plimsoll_lab::find::find("memory-hogs").expect("the built-in study");
     medians(&study, kernel, ["default", "mglru"], &ASKED)
 }
 
@@ -137,7 +137,7 @@ fn proactive_reclaim_saves_cold_memory_and_costs_little() {
 /// then falls. That it falls by up to 40 % is not shown: the study says why.
 #[test]
 fn a_large_server_is_slowed_by_backups_larger_than_the_free_memory_only() {
-    let study = Study::find("memory-hogs-full-size").expect("the built-in study");
+    let study = plimsoll_lab::find::find("memory-hogs-full-size").expect("the built-in study");
     let arms = ["no backup", "8 GiB", "16 GiB", "32 GiB", "128 GiB"];
     for kernel in ["6.1", "6.12"] {
         let [none, half, all, twice, eight] = medians(&study, kernel, arms, &["kept"])[0];

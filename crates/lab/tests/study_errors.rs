@@ -2,7 +2,7 @@
 //! text panics the reader.
 
 use expect_test::{Expect, expect};
-use plimsoll_lab::study::{Study, StudyError};
+use study::{Study, StudyError};
 
 const GOOD: &str = r#"name = "small"
 title = "A small study"

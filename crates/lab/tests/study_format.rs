@@ -6,16 +6,16 @@ use mm::workload::{
     Action, Advice, Content, Daemon, Huge, Pattern, Process, Size, Start, Step, Target, Think,
     Until, Via, Workload,
 };
-use plimsoll_lab::measure::Class;
-use plimsoll_lab::study::Study;
+use study::Study;
+use study::measure::Class;
 
 fn min_free_kbytes() -> Study {
-    Study::find("min-free-kbytes").expect("the built-in study is consistent")
+    plimsoll_lab::find::find("min-free-kbytes").expect("the built-in study is consistent")
 }
 
 /// A study that is shipped as a file.
 fn shipped(name: &str) -> Study {
-    Study::find(&path_of_shipped(name)).unwrap_or_else(|error| panic!("{error}"))
+    plimsoll_lab::find::find(&path_of_shipped(name)).unwrap_or_else(|error| panic!("{error}"))
 }
 
 fn path_of_shipped(name: &str) -> String {
@@ -25,7 +25,7 @@ fn path_of_shipped(name: &str) -> String {
 /// A study of the other systems, written down to see that it can be said.
 fn other(name: &str) -> Study {
     let path = format!("{}/tests/studies/{name}.toml", env!("CARGO_MANIFEST_DIR"));
-    Study::find(&path).unwrap_or_else(|error| panic!("{error}"))
+    plimsoll_lab::find::find(&path).unwrap_or_else(|error| panic!("{error}"))
 }
 
 fn process<'a>(workload: &'a Workload, name: &str) -> &'a Process {
@@ -347,9 +347,13 @@ fn an_unknown_arm_names_the_nearest() {
 
 #[test]
 fn an_unknown_study_names_the_nearest() {
-    let error = Study::find("min-free-kbyte").unwrap_err().to_string();
+    let error = plimsoll_lab::find::find("min-free-kbyte")
+        .unwrap_err()
+        .to_string();
     assert!(error.contains("did you mean `min-free-kbytes`?"), "{error}");
-    let error = Study::find("/no/such/study.toml").unwrap_err().to_string();
+    let error = plimsoll_lab::find::find("/no/such/study.toml")
+        .unwrap_err()
+        .to_string();
     assert!(
         error.contains("/no/such/study.toml: No such file"),
         "{error}"

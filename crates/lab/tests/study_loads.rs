@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use mm::units::Nanos;
 use mm::workload::{Access, Action, Step, Think};
-use plimsoll_lab::measure::{Over, Source};
-use plimsoll_lab::study::{Study, StudyError};
+use study::measure::{Over, Source};
+use study::{Study, StudyError};
 
 const GOOD: &str = r#"name = "loads"
 title = "Loads"

@@ -3,7 +3,7 @@
 use plimsoll_lab::calibration;
 use plimsoll_lab::experiment::Experiment;
 use plimsoll_lab::model_bench::ModelBench;
-use plimsoll_lab::study::Study;
+use study::Study;
 
 const REFERENCE: &str = include_str!("../../../docs/studies.md");
 

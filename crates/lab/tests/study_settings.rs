@@ -2,7 +2,7 @@
 //! that are not there. Each is refused in one line with the place and the way out.
 
 use expect_test::{Expect, expect};
-use plimsoll_lab::study::Study;
+use study::Study;
 
 /// A study whose arm has these settings.
 fn study(settings: &str) -> String {

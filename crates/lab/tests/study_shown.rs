@@ -2,7 +2,7 @@
 //! what is wrong and the way out.
 
 use expect_test::{Expect, expect};
-use plimsoll_lab::study::Study;
+use study::Study;
 
 const GOOD: &str = include_str!("data/small-study.toml");
 

@@ -19,9 +19,9 @@ use mm::outcome::{Outcome, Status};
 use mm::snapshot::Snapshot;
 use mm::units::Pages;
 use plimsoll_lab::bench::{Bench as _, BenchError, Run};
-use plimsoll_lab::study::Study;
 use plimsoll_lab::vm::{Clock, KernelChoice, Stock, VmBench, VmOptions};
 use rustix::process::{Pid, Signal, kill_process};
+use study::Study;
 
 const SMALL: &str = r#"
 name = "small"

@@ -1,11 +1,11 @@
 //! What a study asks to be shown first, as text for a terminal: its charts and its table of arms.
 
-use lab::compare::{Figure, Row, row_of};
-use lab::measure::Unit;
 use lab::report::Pair;
 use lab::report::arms::{ArmRow, Arms};
-use lab::stats;
-use lab::study::{Chart, Study};
+use study::compare::{Figure, Row, row_of};
+use study::measure::Unit;
+use study::stats;
+use study::{Chart, Study};
 
 use crate::columns::{Column, Columns, Line};
 use crate::results::wrapped;

@@ -8,10 +8,10 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use lab::bench::Progress;
 use lab::experiment::Event;
-use lab::measure::Measure;
-use lab::study::Study;
 use mm::outcome::Outcome;
 use mm::text::harmless;
+use study::Study;
+use study::measure::Measure;
 
 use crate::term::{self, talk, warn};
 
@@ -206,7 +206,7 @@ mod tests {
 
     #[test]
     fn the_figures_of_first_runs_stand_below_their_measures_as_far_as_they_fit() {
-        let study = Study::find("memory-hogs").expect("a built-in study");
+        let study = lab::find::find("memory-hogs").expect("a built-in study");
         for width in [40, 80, 160] {
             let table = Table::new(&study, width);
             let cells = || table.measures.iter().map(|_| "9546 /s".to_owned());

@@ -2,15 +2,15 @@
 
 pub(crate) mod data;
 
-use lab::compare::{Figure, PublishedError, Row, row_of};
-use lab::fidelity;
-use lab::measure::Unit;
 use lab::report::arms::arms;
-use lab::report::{Pair, prose, template};
-use lab::stats;
-use lab::study::Study;
-use lab::verdict::{Thresholds, Verdict};
-use lab::verdicts::{self, ArmVerdict, sum_up};
+use lab::report::{Pair, prose};
+use study::Study;
+use study::compare::{Figure, PublishedError, Row, row_of};
+use study::measure::Unit;
+use study::stats;
+use study::template;
+use study::verdict::{Thresholds, Verdict};
+use study::verdicts::{self, ArmVerdict, sum_up};
 
 use crate::glance;
 use crate::table::{Cell, Mood, Table};
@@ -328,7 +328,7 @@ pub(crate) fn fidelity(rows: &[Row]) -> String {
     format!(
         "the prediction holds in {held} of {} figures ({})",
         compared.len(),
-        fidelity::rules()
+        study::score::rules()
     )
 }
 

@@ -117,7 +117,7 @@ fn the_documented_control_groups_are_those_of_a_capture() {
 #[test]
 fn the_study_that_made_the_captures_can_be_run_again() {
     let study = include_str!("../../../fixtures/reclaim/study.toml");
-    let study = lab::study::Study::parse(study, "study.toml").expect("a study");
+    let study = study::Study::parse(study, "study.toml").expect("a study");
     let groups = study
         .scenario("default", 1)
         .expect("the arm")

@@ -8,7 +8,6 @@ use std::process::{Command, Output};
 use lab::bench::{Bench as _, Run};
 use lab::calibration;
 use lab::model_bench::ModelBench;
-use lab::study::Study;
 
 fn inspect(path: &Path, arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
@@ -21,7 +20,7 @@ fn inspect(path: &Path, arguments: &[&str]) -> Output {
 
 #[test]
 fn a_simulated_machine_is_shown_and_its_numbers_are_the_formulas() {
-    let study = Study::find("min-free-kbytes").expect("a built-in study");
+    let study = lab::find::find("min-free-kbytes").expect("a built-in study");
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("capture.txt");
     let bench = ModelBench::new(calibration::built_in("6.1").expect("a calibration"));

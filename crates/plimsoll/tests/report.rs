@@ -5,11 +5,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use lab::hash::sha256;
-use lab::record::{MachineView, Provenance, Record, SCHEMA, Store};
-use lab::study::Study;
+use lab::store::Store;
 use mm::capture::{Capture, Frame};
 use mm::outcome::Outcome;
+use study::Study;
+use study::hash::sha256;
+use study::record::{MachineView, Provenance, Record, SCHEMA};
 
 fn plimsoll(arguments: &[&str], folder: &Path) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
@@ -63,7 +64,7 @@ fn record(arm: &str, study: &Study) -> Record {
 /// A folder with the records of both arms, and the path of the second one.
 fn recorded() -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().expect("a folder");
-    let study = Study::find("min-free-kbytes").expect("the built-in study");
+    let study = lab::find::find("min-free-kbytes").expect("the built-in study");
     let store = Store::new(folder.path().join("records"));
     store.write(&record("default", &study)).expect("a record");
     let path = store.write(&record("raised", &study)).expect("a record");
@@ -109,7 +110,7 @@ fn a_broken_record_is_named_and_the_others_are_used() {
 #[test]
 fn a_record_of_another_study_version_is_not_used() {
     let (folder, path) = recorded();
-    let study = Study::find("min-free-kbytes").expect("the built-in study");
+    let study = lab::find::find("min-free-kbytes").expect("the built-in study");
     let text = study.text.replace("2355 MiB", "2000 MiB");
     let other = Study::parse(&text, "other").expect("a study");
     fs::remove_file(path).expect("the record");
@@ -240,7 +241,7 @@ fn an_unknown_study_is_one_line() {
 #[test]
 fn what_is_not_predicted_is_listed_and_arms_that_were_not_run_are_named() {
     let folder = tempfile::tempdir().expect("a folder");
-    let study = Study::find("min-free-kbytes").expect("the built-in study");
+    let study = lab::find::find("min-free-kbytes").expect("the built-in study");
     let store = Store::new(folder.path().join("records"));
     for kernel in ["6.1.0-56-cloud-amd64", "2.4.37"] {
         let mut record = record("default", &study);

@@ -80,8 +80,13 @@ const CRATES: &[Crate] = &[
         reach: Reach::Without(EDGE),
     },
     Crate {
+        name: "study",
+        may_use: &["mm", "guard", "sim"],
+        reach: Reach::Without(&["clap", "anyhow", "rayon", "rustix", "tempfile"]),
+    },
+    Crate {
         name: "lab",
-        may_use: &["files", "mm", "guard", "sim", "evidence", "look"],
+        may_use: &["files", "mm", "guard", "sim", "evidence", "look", "study"],
         reach: Reach::Without(&["clap", "anyhow"]),
     },
     Crate {
@@ -93,7 +98,7 @@ const CRATES: &[Crate] = &[
         name: "plimsoll",
         may_use: &[
             "files", "mm", "guard", "sim", "change", "conf", "evidence", "look", "host", "guest",
-            "lab",
+            "study", "lab",
         ],
         reach: Reach::Without(&[]),
     },

@@ -7,7 +7,7 @@ use mm::vmstat::{self, Vmstat};
 use plimsoll_lab::bench::{Bench as _, Run};
 use plimsoll_lab::calibration;
 use plimsoll_lab::model_bench::ModelBench;
-use plimsoll_lab::study::Study;
+use study::Study;
 
 use crate::draw::Sketch;
 

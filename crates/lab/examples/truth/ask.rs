@@ -13,10 +13,10 @@ use anyhow::{Context, Result, bail};
 use mm::outcome::Outcome;
 use plimsoll_lab::bench::{Bench as _, Run};
 use plimsoll_lab::calibration;
-use plimsoll_lab::compare::Reading;
 use plimsoll_lab::model_bench::ModelBench;
-use plimsoll_lab::record::Store;
-use plimsoll_lab::study::Study;
+use plimsoll_lab::store::Store;
+use study::Study;
+use study::compare::Reading;
 
 use super::drawn::Drawn;
 use super::text;

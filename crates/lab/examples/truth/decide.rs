@@ -1,9 +1,9 @@
 //! Whether a prediction decides as the kernel does: would its reader have chosen the same arm?
 
-use plimsoll_lab::compare::{Figure, Reading};
-use plimsoll_lab::measure::Kind;
-use plimsoll_lab::stats;
-use plimsoll_lab::study::Study;
+use study::Study;
+use study::compare::{Figure, Reading};
+use study::measure::Kind;
+use study::stats;
 
 /// A smaller difference of two arms is no effect.
 pub(super) const EFFECT: f64 = 0.05;
@@ -181,8 +181,7 @@ impl Sides<'_> {
     /// as good as zero in both, no survivors, which are counted by themselves; by kind.
     pub(super) fn figures(&self) -> Vec<(Kind, bool)> {
         let arms: Vec<String> = self.study.arms.iter().map(|arm| arm.name.clone()).collect();
-        let rows =
-            plimsoll_lab::compare::compare(&self.study.measures, &arms, self.model, self.kernel);
+        let rows = study::compare::compare(&self.study.measures, &arms, self.model, self.kernel);
         let says = rows.iter().filter(|row| {
             let zero = |figure: &Figure| figure.median().is_none_or(|it| it.abs() <= row.floor);
             let is_trivial = zero(&row.kernel) && zero(&row.model);

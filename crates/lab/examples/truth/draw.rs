@@ -73,7 +73,7 @@ fn drawn(seed: u64, frame: &Frame) -> Drawn {
 mod tests {
     use std::collections::BTreeSet;
 
-    use plimsoll_lab::study::Study;
+    use study::Study;
 
     use super::super::drawn::{DiskKind, Kind, Subject, Swap};
     use super::*;

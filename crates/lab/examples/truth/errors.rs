@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
 use anyhow::Result;
-use plimsoll_lab::compare::{self, Reading, Row};
-use plimsoll_lab::likely_error::word;
-use plimsoll_lab::stats;
+use study::compare::{self, Reading, Row};
+use study::likely_error::word;
+use study::stats;
 
 use super::ask::{Asked, Benches};
 use super::draw;
@@ -76,7 +76,7 @@ fn table(ratios: &BTreeMap<&'static str, Vec<f64>>) -> String {
 mod tests {
     use super::*;
     use crate::root;
-    use plimsoll_lab::likely_error::TABLE;
+    use study::likely_error::TABLE;
 
     /// `UPDATE_EXPECT=1 cargo test -p plimsoll-lab --example truth` writes it: after new records, and
     /// when the model changed.

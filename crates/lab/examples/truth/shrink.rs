@@ -187,7 +187,7 @@ fn halved(drawn: &Drawn) -> Drawn {
 
 #[cfg(test)]
 mod tests {
-    use plimsoll_lab::study::Study;
+    use study::Study;
 
     use super::*;
 

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use plimsoll_lab::compare::Reading;
-use plimsoll_lab::measure::Kind;
-use plimsoll_lab::study::Study;
+use study::Study;
+use study::compare::Reading;
+use study::measure::Kind;
 
 use super::ask::Asked;
 use super::decide::{Decision, Judgement, OFF, Sides};

@@ -6,7 +6,7 @@ use mm::outcome::{Latency, OBSERVER, Outcome};
 use mm::vmstat::Vmstat;
 
 use super::error::CalibrateError;
-use crate::stats;
+use study::stats;
 
 /// What the costs are computed from.
 #[derive(Debug)]

@@ -191,10 +191,10 @@ mod tests {
     use super::*;
     use crate::calibrate::{SWAP, run};
     use crate::model_bench::ModelBench;
-    use crate::study::Study;
     use mm::capture::{Capture, Frame};
     use mm::outcome::STEPS;
     use std::fmt::Write as _;
+    use study::Study;
 
     /// Arms that the model is held to, and costs that it must find there. It does not find
     /// `direct`, which comes out 6 % dearer; a part is the time that the disk takes for a mebibyte.

@@ -3,18 +3,19 @@
 //!
 //! The runs are looked at when each arm has had as many as were asked for, and after each round,
 //! which doubles them. Every look has its part of the chance of a mistake
-//! ([`crate::verdict::Thresholds::shared_out`]).
+//! ([`study::verdict::Thresholds::shared_out`]).
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use super::{Event, Experiment, ExperimentError, Results, RunId};
 use crate::bench::Bench;
-use crate::measure::Measure;
-use crate::record::{Record, Store};
-use crate::stats;
-use crate::verdict::is_open;
-use crate::verdicts::{Compared, Ran, ran};
+use crate::store::Store;
+use study::measure::Measure;
+use study::record::Record;
+use study::stats;
+use study::verdict::is_open;
+use study::verdicts::{Compared, Ran, ran};
 
 /// The most runs of an arm that are made without being asked for: of two outcomes that are equally
 /// likely, forty runs tell the share to within 16 % of all runs (95 % interval).
@@ -50,7 +51,7 @@ impl Experiment<'_> {
     /// # Errors
     /// As [`Experiment::run`].
     ///
-    /// [`headline`]: crate::study::Study::headline
+    /// [`headline`]: study::Study::headline
     pub fn run_until_settled(
         &self,
         bench: &(dyn Bench + Sync),
@@ -217,7 +218,6 @@ mod tests {
 
     use super::*;
     use crate::bench::{BenchError, Progress, Run};
-    use crate::study::Study;
 
     #[test]
     fn the_runs_are_looked_at_after_each_doubling() {
@@ -262,7 +262,7 @@ mod tests {
     }
 
     fn settled(more: More) -> (Results, u32) {
-        let study = Study::find("min-free-kbytes").unwrap();
+        let study = crate::find::find("min-free-kbytes").unwrap();
         let experiment = Experiment {
             repetitions: 5,
             ..Experiment::new(&study)

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::Results;
-use crate::study::Study;
+use study::Study;
 
 impl Results {
     /// "runs: 20 of default, stick 5 %; 10 of guard; 5 of each other arm, ...", and which arms are
@@ -53,10 +53,10 @@ impl Results {
 mod tests {
     use super::super::Repeats;
     use super::*;
-    use crate::record::tests::record;
+    use study::testing::record;
 
     fn said(runs: [u64; 3], open: &[&str], is_cut: bool) -> Option<String> {
-        let study = Study::find("min-free-kbytes").unwrap();
+        let study = crate::find::find("min-free-kbytes").unwrap();
         let arms = ["default", "raised", "guard"].into_iter().zip(runs);
         let records = arms.flat_map(|(arm, runs)| (1..=runs).map(move |seed| record(arm, seed)));
         let results = Results {

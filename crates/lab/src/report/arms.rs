@@ -3,12 +3,12 @@
 use super::html::Escaped;
 use super::pair::Pair;
 use super::prose;
-use crate::compare::{Figure, Row, row_of};
-use crate::measure::{Better, Class};
-use crate::stats;
-use crate::study::{Arm, ArmTable, Effect, Study};
-use crate::verdict::{BySeed, Verdict};
-use crate::verdicts::ArmVerdict;
+use study::compare::{Figure, Row, row_of};
+use study::measure::{Better, Class};
+use study::stats;
+use study::verdict::{BySeed, Verdict};
+use study::verdicts::ArmVerdict;
+use study::{Arm, ArmTable, Effect, Study};
 
 /// What a rank is.
 const RANK: &str = "Rank: from the best place to the worst that the arm's runs allow. Arms whose \

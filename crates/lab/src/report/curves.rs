@@ -4,9 +4,9 @@ use super::chart::{Ink, OverTime, Width, Words, both};
 use super::html::Escaped;
 use super::legend::{broad, key, legend, line};
 use super::pair::Pair;
-use crate::compare::Row;
-use crate::measure::Curve;
-use crate::study::Study;
+use study::Study;
+use study::compare::Row;
+use study::measure::Curve;
 
 /// A section for each measure that is a curve: its heading, and a chart for every arm that has one.
 pub(super) fn curves(
@@ -17,7 +17,7 @@ pub(super) fn curves(
 ) -> Vec<(String, String)> {
     let measures = study.measures.iter().enumerate();
     let curves = measures.filter(|(_, measure)| measure.kind().is_curve());
-    let section = |(index, measure): (usize, &crate::measure::Measure)| {
+    let section = |(index, measure): (usize, &study::measure::Measure)| {
         let rows: Vec<&Row> = rows
             .iter()
             .filter(|row| row.measure == measure.name)

@@ -9,10 +9,10 @@ use super::html::Escaped;
 use super::legend::{bar, broad, key, legend, line};
 use super::pair::{Pair, first};
 use super::series::{self, LoadLine, Span};
-use crate::measure::{Source, Take};
-use crate::record::Record;
-use crate::stats;
-use crate::study::{Arm, Study};
+use study::measure::{Source, Take};
+use study::record::Record;
+use study::stats;
+use study::{Arm, Study};
 
 /// The load line of every arm.
 pub(super) fn load_lines(study: &Study, pair: &Pair, prefix: &str) -> String {
@@ -247,7 +247,7 @@ fn published(study: &Study, arm: &str, label: &str) -> Option<(String, f64)> {
 }
 
 fn shown(seconds: f64) -> String {
-    crate::measure::Unit::Seconds.show(seconds)
+    study::measure::Unit::Seconds.show(seconds)
 }
 
 #[cfg(test)]

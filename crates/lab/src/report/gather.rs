@@ -8,8 +8,9 @@ use super::pair::Pair;
 use crate::calibration;
 use crate::experiment::{AtATime, Experiment, Results, RunId};
 use crate::model_bench::ModelBench;
-use crate::record::{Record, Store, StoreError};
-use crate::study::Study;
+use crate::store::{Store, StoreError};
+use study::Study;
+use study::record::Record;
 
 /// Proofs with their predictions, and what could not be used.
 #[derive(Clone, Debug, Default)]
@@ -264,7 +265,7 @@ mod tests {
     use flate2::write::GzEncoder;
 
     use super::*;
-    use crate::record::tests::record;
+    use study::testing::record;
 
     fn proof(kernel: &str, bench: &str, seed: u64, date: &str) -> Record {
         let mut record = record("raised", seed);
@@ -317,7 +318,7 @@ mod tests {
 
     #[test]
     fn the_model_runs_the_kernels_seeds() {
-        let mut study = Study::find("min-free-kbytes").unwrap();
+        let mut study = crate::find::find("min-free-kbytes").unwrap();
         study.arms.truncate(2);
         let proofs = [7, 3].map(|seed| proof("6.1", "VM", seed, ""));
         let runs = the_same(&study, &proofs).into_iter();
@@ -350,7 +351,7 @@ mod tests {
 
     #[test]
     fn words_may_change_but_the_workload_may_not() {
-        let study = Study::find("min-free-kbytes").unwrap();
+        let study = crate::find::find("min-free-kbytes").unwrap();
         let after = |from: &str, to: &str| {
             assert!(study.text.contains(from));
             let study = Study::parse(&study.text.replace(from, to), "test").unwrap();
@@ -372,7 +373,7 @@ mod tests {
     /// The record's snapshot "idle" says that 42 kB are free.
     #[test]
     fn a_measure_that_came_later_is_read_from_older_records() {
-        let study = Study::find("min-free-kbytes").unwrap();
+        let study = crate::find::find("min-free-kbytes").unwrap();
         let folder = tempfile::tempdir().unwrap();
         let store = Store::new(folder.path());
         store.write(&proof("6.1", "VM", 1, "")).unwrap();
@@ -389,7 +390,7 @@ mod tests {
 
     #[test]
     fn a_broken_record_is_a_problem_with_its_line_and_the_others_are_used() {
-        let study = Study::find("min-free-kbytes").unwrap();
+        let study = crate::find::find("min-free-kbytes").unwrap();
         let folder = tempfile::tempdir().unwrap();
         let store = Store::new(folder.path());
         store.write(&proof("6.1", "VM", 1, "")).unwrap();

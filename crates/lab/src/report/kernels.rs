@@ -1,8 +1,8 @@
 //! Which figures of two kernels differ, so that they are not told as the same.
 
-use crate::compare::{Row, row_of};
-use crate::stats;
-use crate::study::Study;
+use study::Study;
+use study::compare::{Row, row_of};
+use study::stats;
 
 /// Figures that are nearer to each other, as a part of the larger one, are told as the same.
 const NEAR: f64 = 0.1;
@@ -47,8 +47,8 @@ fn distance(one: &Row, other: &Row) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compare::{Curves, Figure};
-    use crate::measure::{Kind, Unit};
+    use study::compare::{Curves, Figure};
+    use study::measure::{Kind, Unit};
 
     fn kept(arm: &str, share: f64) -> Row {
         Row {
@@ -66,7 +66,7 @@ mod tests {
 
     #[test]
     fn ninety_one_and_fifty_four_percent_are_not_the_same() {
-        let study = Study::find("memory-hogs").unwrap();
+        let study = crate::find::find("memory-hogs").unwrap();
         let first = [kept("default", 91.0), kept("mlock", 99.0)];
         let other = [kept("default", 54.0), kept("mlock", 98.0)];
         let found = differing(&study, &first, &other);

@@ -20,7 +20,6 @@ mod series;
 mod shown;
 mod survivors;
 mod table;
-pub mod template;
 mod verdicts;
 
 use std::io;

@@ -2,10 +2,11 @@
 
 use super::html::{Escaped, paragraphs};
 use super::pair::{Pair, Report};
-use super::{arms, curves, figures, kernels, repeat, shown, survivors, table, template};
-use crate::compare::Row;
-use crate::study::Study;
-use crate::verdicts::{self, ArmVerdict};
+use super::{arms, curves, figures, kernels, repeat, shown, survivors, table};
+use study::Study;
+use study::compare::Row;
+use study::template;
+use study::verdicts::{self, ArmVerdict};
 
 /// The page's style sheet.
 pub(super) const STYLE: &str = include_str!("style.css");

@@ -1,12 +1,12 @@
 //! What a report is made of.
 
 use crate::base;
-use crate::compare::{self, Reading, Row};
-use crate::measure::Measure;
 use crate::pressure;
-use crate::record::Record;
-use crate::study::Study;
-use crate::verdicts::{ArmVerdict, of_arms};
+use study::Study;
+use study::compare::{self, Reading, Row};
+use study::measure::Measure;
+use study::record::Record;
+use study::verdicts::{ArmVerdict, of_arms};
 
 /// What a report is made of.
 #[derive(Clone, Debug)]

@@ -1,6 +1,6 @@
 //! An author's text in pieces that no line may break: a number stays with its unit.
 
-use crate::measure::Unit;
+use study::measure::Unit;
 
 /// The paragraphs, which an empty line ends, each as its words; "1.06 s" is one of them.
 #[must_use]

@@ -2,9 +2,9 @@
 
 use super::html::Escaped;
 use super::pair::{Pair, Report};
-use crate::record::{Provenance, Record};
-use crate::study::Study;
 use crate::vm::KernelChoice;
+use study::Study;
+use study::record::{Provenance, Record};
 
 /// Most records whose provenance is shown unfolded.
 const UNFOLDED: usize = 4;

@@ -10,11 +10,12 @@ use super::html::Escaped;
 use super::legend::{bar, broad, key, legend, line};
 use super::pair::Pair;
 use super::prose;
-use crate::compare::{Figure, Row, row_of};
-use crate::measure::Unit;
-use crate::record::Record;
-use crate::study::{Chart, Distribution, Study};
-use crate::{csv, stats};
+use crate::csv;
+use study::compare::{Figure, Row, row_of};
+use study::measure::Unit;
+use study::record::Record;
+use study::stats;
+use study::{Chart, Distribution, Study};
 
 /// A kernel's runs and its figures.
 pub(super) type OfKernel<'a> = (&'a Pair, &'a [Row]);

@@ -5,8 +5,8 @@ use mm::workload::{Action, Process, Step};
 
 use super::html::Escaped;
 use super::pair::{Pair, first};
-use crate::record::Record;
-use crate::study::{Arm, Study};
+use study::record::Record;
+use study::{Arm, Study};
 
 /// How an instance of a process ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,11 +2,11 @@
 
 use super::html::Escaped;
 use super::pair::Pair;
-use crate::compare::{Figure, PublishedError, Row};
-use crate::fidelity;
-use crate::measure::{Class, Kind, Unit};
-use crate::stats;
-use crate::study::Study;
+use study::Study;
+use study::compare::{Figure, PublishedError, Row};
+use study::measure::{Class, Kind, Unit};
+use study::score;
+use study::stats;
 
 /// Predicted, measured and the calibration error of every measure on every arm; without a proof
 /// there is only the prediction, and without anything published no column for it.
@@ -126,21 +126,18 @@ fn figure(figure: &Figure, unit: Unit) -> String {
 fn allowed(kind: Kind) -> String {
     match kind {
         Kind::Line => "a watermark or tunable, equal".to_owned(),
-        Kind::Size => format!("a size, at most {:.0} % off", fidelity::SIZE * 100.0),
-        Kind::Time => format!("a time, at most {:.0} % off", fidelity::TIME * 100.0),
-        Kind::Pages | Kind::Events => format!("a counter, at most {} times", fidelity::FACTOR),
+        Kind::Size => format!("a size, at most {:.0} % off", score::SIZE * 100.0),
+        Kind::Time => format!("a time, at most {:.0} % off", score::TIME * 100.0),
+        Kind::Pages | Kind::Events => format!("a counter, at most {} times", score::FACTOR),
         Kind::Fate => "a count, equal shares".to_owned(),
-        Kind::Curve => over_time(fidelity::CURVE),
-        Kind::Merging => over_time(fidelity::MERGING),
+        Kind::Curve => over_time(score::CURVE),
+        Kind::Merging => over_time(score::MERGING),
         Kind::Reach => format!(
             "a time until something is reached, at most {:.0} % off",
-            fidelity::REACH * 100.0
+            score::REACH * 100.0
         ),
-        Kind::Share => format!("a share, at most {} points off", fidelity::SHARE),
-        Kind::Scan => format!(
-            "ksmd's CPU time, at most {:.0} % off",
-            fidelity::SCAN * 100.0
-        ),
+        Kind::Share => format!("a share, at most {} points off", score::SHARE),
+        Kind::Scan => format!("ksmd's CPU time, at most {:.0} % off", score::SCAN * 100.0),
     }
 }
 

@@ -2,10 +2,10 @@
 
 use super::html::Escaped;
 use super::pair::Pair;
-use crate::compare::{Row, row_of};
-use crate::study::Study;
-use crate::verdict::Verdict;
-use crate::verdicts::{ArmVerdict, sum_up};
+use study::Study;
+use study::compare::{Row, row_of};
+use study::verdict::Verdict;
+use study::verdicts::{ArmVerdict, sum_up};
 
 /// A table for each arm but the first; `None` where there is only one arm or no run.
 pub(super) fn verdicts(

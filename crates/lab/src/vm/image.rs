@@ -16,7 +16,7 @@ use mm::units::Bytes;
 use super::failed::failed;
 use super::tools;
 use crate::bench::BenchError;
-use crate::study::room;
+use study::room;
 
 const BLOCK: u64 = 4096;
 

@@ -3,10 +3,10 @@
 use mm::capture::{Capture, Frame};
 use mm::outcome::{Latency, Outcome, Status, StepOutcome};
 use mm::units::{Bytes, Nanos};
-use plimsoll_lab::hash::sha256;
-use plimsoll_lab::record::{MachineView, Provenance, Record, SCHEMA};
 use plimsoll_lab::report::{Pair, Report};
-use plimsoll_lab::study::Study;
+use study::Study;
+use study::hash::sha256;
+use study::record::{MachineView, Provenance, Record, SCHEMA};
 
 pub(crate) fn study() -> Study {
     Study::parse(include_str!("../data/small-study.toml"), "small-study.toml").expect("a study")

@@ -4,7 +4,7 @@ use std::process::Command;
 
 use mm::recording::{Kind, Part, Run, Writer};
 use mm::units::{Bytes, Nanos};
-use plimsoll_lab::recording::pack;
+use study::recording::pack;
 
 use crate::{bench, machine, stock};
 use plimsoll_lab::vm::Stock;

@@ -5,7 +5,6 @@ use std::path::Path;
 use anyhow::{Context as _, anyhow, bail};
 use conf::sysctl_d::{self, Loader, Says};
 use host::Root;
-use lab::study::Study;
 use mm::catalogue;
 use mm::quantity;
 use mm::settings::Setting;
@@ -145,7 +144,7 @@ fn is_of_others(key: &str) -> bool {
 }
 
 fn of_arm(study: &str, arm: &str) -> anyhow::Result<Vec<Setting>> {
-    let study = Study::find(study)?;
+    let study = lab::find::find(study)?;
     let names = || {
         let names = study.arms.iter().map(|arm| arm.name.as_str());
         names.collect::<Vec<_>>().join(", ")

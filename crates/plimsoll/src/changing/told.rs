@@ -99,7 +99,7 @@ fn risk(risk: Risk) -> &'static str {
 /// When, in UTC; empty where it is not known.
 pub(crate) fn date(unix: u64) -> String {
     let moment = UNIX_EPOCH.checked_add(Duration::from_secs(unix));
-    moment.map_or_else(String::new, lab::record::utc)
+    moment.map_or_else(String::new, study::record::utc)
 }
 
 /// Where a change stands, in a few words.

@@ -8,10 +8,10 @@ use std::path::PathBuf;
 
 use anyhow::{Context as _, anyhow, bail};
 use lab::bench::Progress;
-use lab::compare::Row;
 use lab::fidelity::{self, Against, StudyScore};
-use lab::record::Store;
-use lab::study::{BUILT_IN, Study};
+use lab::store::Store;
+use study::BUILT_IN;
+use study::compare::Row;
 
 use super::report::no_record;
 use crate::exit::ExitCode;
@@ -61,7 +61,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let names = studies(&args.studies);
     let bar = Bar::new(names.len(), Elsewhere::Nothing);
     for name in names {
-        let study = Study::find(&name)?;
+        let study = lab::find::find(&name)?;
         bar.say("", &Progress::Stage(study.name.clone()));
         let gathered = fidelity::of_study(&study, &store, Some(&starts), against)?;
         for problem in &gathered.problems {
@@ -173,7 +173,7 @@ fn show(scores: &[Vec<StudyScore>], unproved: &[String], args: &Args) -> anyhow:
         Some(table) => writeln!(out, "what misses, the worst first:\n{table}")?,
         None => writeln!(out, "nothing misses")?,
     }
-    write!(out, "{}", results::wrapped(&fidelity::rules(), width))?;
+    write!(out, "{}", results::wrapped(&study::score::rules(), width))?;
     Ok(())
 }
 

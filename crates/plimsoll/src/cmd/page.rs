@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::path::PathBuf;
 
 use lab::report::{self, Report};
-use lab::study::Study;
+use study::Study;
 
 use crate::results::Detail;
 use crate::term::{self, dim};

@@ -6,23 +6,22 @@ pub(super) mod work;
 
 use std::io::Write as _;
 use std::path::PathBuf;
-use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context as _, anyhow, bail};
 use lab::calibration;
-use lab::coverage;
-use lab::experiment::{AtATime, Event, Experiment, More, Results};
-use lab::likely_error;
+use lab::experiment::{AtATime, Event, Experiment, More, Results, cpus};
 use lab::model_bench::ModelBench;
 use lab::report::{Pair, Report};
-use lab::study::{BUILT_IN, Cost, Study, roughly};
 use mm::calibration::Calibration;
 use mm::catalogue::{self, TypedError};
 use mm::scenario::Scenario;
 use mm::settings::{Setting, Settings};
 use mm::text::counted;
 use mm::units::PageSize;
+use study::coverage;
+use study::likely_error;
+use study::{BUILT_IN, Cost, Study, roughly};
 
 use self::at_hand::{Cpus, Machine, Placed};
 use self::scale::Scale;
@@ -113,7 +112,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     args.asked.with_own_arms(&mut experiment);
     experiment.at_a_time = AtATime::EveryCpu;
     let arms = experiment.arms()?;
-    let at_a_time = thread::available_parallelism().map_or(1, |cpus| cpus.get() as u64);
+    let at_a_time = cpus().get() as u64;
     args.scale.check(&study, &arms, at_a_time)?;
     if !args.even_so {
         let runs = work::Runs {
@@ -183,7 +182,7 @@ impl Args {
 fn watched(experiment: &Experiment<'_>, bench: &ModelBench, more: More) -> anyhow::Result<Results> {
     let runs = experiment.runs()?.len();
     let cost = Cost::of(&experiment.study.name).map_or_else(String::new, |cost| {
-        format!(", about {}", roughly(cost.on_the_model(runs)))
+        format!(", about {}", roughly(cost.on_the_model(runs, cpus())))
     });
     term::talk(format_args!("{runs} runs on the model{cost}"));
     let bar = Bar::new(runs, Elsewhere::Tenths("runs"));
@@ -202,7 +201,7 @@ fn watched(experiment: &Experiment<'_>, bench: &ModelBench, more: More) -> anyho
 impl Asked {
     /// The study on its machine, with the arm that `--set` makes.
     pub(crate) fn placed(&self, cpus: Cpus) -> anyhow::Result<Placed> {
-        let placed = self.machine.place(Study::find(&self.study)?, cpus)?;
+        let placed = self.machine.place(lab::find::find(&self.study)?, cpus)?;
         Ok(Placed {
             study: with_settings(placed.study, &self.settings)?,
             ..placed
@@ -379,7 +378,7 @@ mod tests {
 
     #[test]
     fn a_setting_of_ones_own_becomes_an_arm() {
-        let study = Study::find("min-free-kbytes").unwrap();
+        let study = lab::find::find("min-free-kbytes").unwrap();
         let own = [setting("vm.min_free_kbytes=300000").unwrap()];
         let study = with_settings(study, &own).unwrap();
         let scenario = study.scenario(OWN_ARM, 1).unwrap();
@@ -401,7 +400,7 @@ mod tests {
     fn an_arm_of_ones_own_is_for_the_model_only_where_all_arms_are() {
         let own = [setting("vm.swappiness=60").unwrap()];
         for (name, model_only) in [("file-copy", true), ("min-free-kbytes", false)] {
-            let study = with_settings(Study::find(name).unwrap(), &own).unwrap();
+            let study = with_settings(lab::find::find(name).unwrap(), &own).unwrap();
             assert_eq!(study.arm(OWN_ARM).unwrap().model_only, model_only, "{name}");
         }
     }
@@ -421,7 +420,7 @@ mod tests {
 
     #[test]
     fn what_is_wrong_with_a_setting_is_placed_at_the_option_and_at_no_line_of_the_study() {
-        let study = Study::find("min-free-kbytes").unwrap();
+        let study = lab::find::find("min-free-kbytes").unwrap();
         let lacking = [setting("bdi.disc.max_ratio=50").unwrap()];
         let error = with_settings(study, &lacking).unwrap_err();
         let text = format!("{error:#}");

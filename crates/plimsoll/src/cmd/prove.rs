@@ -9,14 +9,14 @@ use std::time::Duration;
 
 use lab::bench::{Bench as _, BenchError};
 use lab::calibration::{self, CalibrationError};
-use lab::compare::Row;
 use lab::experiment::{AtATime, Event, Experiment, ExperimentError, More, Results, RunId};
 use lab::model_bench::ModelBench;
-use lab::record::Store;
 use lab::report::{Pair, Report, gather};
-use lab::study::{Cost, Study, roughly};
+use lab::store::Store;
 use lab::vm::{Clock, KernelChoice, VmBench, VmOptions};
 use mm::calibration::Calibration;
+use study::compare::Row;
+use study::{Cost, Study, roughly};
 
 use super::predict::at_hand::{self, Cpus, Placed};
 use super::predict::work::Runs;

@@ -4,10 +4,10 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
-use lab::record::Store;
 use lab::report::gather::gather;
 use lab::report::{Pair, Report};
-use lab::study::Study;
+use lab::store::Store;
+use study::Study;
 
 use super::page::Page;
 use super::predict::work::Runs;
@@ -35,7 +35,7 @@ pub(crate) struct Args {
 
 /// Reports.
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
-    let study = Study::find(&args.study)?;
+    let study = lab::find::find(&args.study)?;
     args.page.prepare(&study)?;
     check(&study)?;
     let gathered = gather(&study, &Store::new(&args.records))?;

@@ -4,9 +4,10 @@ use std::io::Write as _;
 
 use anyhow::{Context as _, bail};
 use lab::calibration;
-use lab::study::{BUILT_IN, Cost, Study, memory, roughly};
+use lab::experiment::cpus;
 use mm::text::counted;
 use serde::Serialize;
+use study::{BUILT_IN, Cost, memory, roughly};
 
 use crate::exit::ExitCode;
 use crate::results::wrapped;
@@ -95,7 +96,7 @@ fn has(text: &str, word: Option<&str>) -> bool {
 
 impl Line {
     fn of(name: &str) -> anyhow::Result<Self> {
-        let study = Study::find(name)?;
+        let study = lab::find::find(name)?;
         let model_only = study.is_for_the_model();
         let runs = study.arms.len() * usize::try_from(study.repetitions).unwrap_or(usize::MAX);
         let cost = Cost::of(name);
@@ -105,8 +106,8 @@ impl Line {
             runs,
             machine_memory_bytes: machine.map_or(0, |machine| machine.memory.0),
             machine_cpus: machine.map_or(0, |machine| machine.cpus),
-            predict_seconds: cost.map(|cost| cost.on_the_model(runs).as_secs_f64()),
-            predict_memory_bytes: memory(&study).0,
+            predict_seconds: cost.map(|cost| cost.on_the_model(runs, cpus()).as_secs_f64()),
+            predict_memory_bytes: memory(&study, cpus()).0,
             prove_seconds: cost
                 .and_then(|cost| cost.in_vms(runs, 1))
                 .map(|time| time.as_secs_f64()),

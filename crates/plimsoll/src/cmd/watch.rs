@@ -132,7 +132,7 @@ fn over(root: &Root, change: &Change, samples: &mut Vec<Sample>) -> Option<Strin
     }
     let exceeded = band.exceeded(samples)?;
     let after = exceeded.at.0.saturating_sub(samples[0].at.0) / Nanos::SECOND.0;
-    let when = lab::record::utc(std::time::SystemTime::now());
+    let when = study::record::utc(std::time::SystemTime::now());
     let over = if samples.len() > OVER {
         OVER as u64
     } else {

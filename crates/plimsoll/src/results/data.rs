@@ -1,15 +1,15 @@
 //! What a study came to, as JSON and as CSV.
 
 use anyhow::Context as _;
-use lab::compare::{Figure, Row};
-use lab::measure::Unit;
 use lab::report::Pair;
 use lab::report::arms::arms;
-use lab::stats;
-use lab::study::Study;
-use lab::verdict::{self, Basis};
-use lab::verdicts::ArmVerdict;
 use serde::Serialize;
+use study::Study;
+use study::compare::{Figure, Row};
+use study::measure::Unit;
+use study::stats;
+use study::verdict::{self, Basis};
+use study::verdicts::ArmVerdict;
 
 /// Version of the shape in docs/schemas/study.json. A new field is no new version.
 const VERSION: u32 = 3;

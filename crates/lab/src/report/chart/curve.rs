@@ -6,7 +6,7 @@ use plotters::style::Color;
 use plotters::style::text_anchor::{HPos, VPos};
 
 use super::{Canvas, Drawn, Ink, TEXT, Width, fine, on_canvas, text, tick};
-use crate::measure::Curve;
+use study::measure::Curve;
 
 /// What a chart over time shows: one measure on one arm.
 #[derive(Clone, Copy, Debug)]

@@ -1,9 +1,9 @@
 //! The score as JSON.
 
-use lab::compare::{Figure, Row, worst_first};
 use lab::fidelity::StudyScore;
-use lab::measure::Unit;
 use serde::Serialize;
+use study::compare::{Figure, Row, worst_first};
+use study::measure::Unit;
 
 /// Version of the shape in docs/schemas/fidelity.json. A new field is no new version.
 const VERSION: u32 = 2;

@@ -1,10 +1,10 @@
 //! The score as text: a summary of each study with its kernels across, and a list of figures.
 
-use lab::compare::{Row, worst_first};
 use lab::fidelity::StudyScore;
-use lab::measure::Kind;
-use lab::stats::Concordance;
 use mm::text::counted;
+use study::compare::{Row, worst_first};
+use study::measure::Kind;
+use study::stats::Concordance;
 
 use crate::table::{Cell, Mood, Table};
 
@@ -41,7 +41,7 @@ pub(super) fn summary(scores: &[StudyScore]) -> Table {
 
 /// Whether the kernel's own scatter decided what holds, and not a fixed tolerance.
 fn by_scatter(row: &Row) -> bool {
-    use lab::fidelity::Gap::{OtherMode, Outside, Shares};
+    use study::score::Gap::{OtherMode, Outside, Shares};
     let gap = row.score().map(|score| score.gap);
     matches!(gap, Some(Outside(_) | Shares(_) | OtherMode))
 }

@@ -6,7 +6,6 @@ use anyhow::{Context as _, bail};
 use host::Root;
 use lab::calibration;
 use lab::model_bench::ModelBench;
-use lab::study::{AtHand, DiskKind, Study, SwapAtHand};
 use mm::capture::{Capture, Frame};
 use mm::catalogue::{self, DefaultRule};
 use mm::quantity;
@@ -14,6 +13,7 @@ use mm::settings::{Setting, Settings};
 use mm::snapshot::Snapshot;
 use mm::text::counted;
 use mm::units::Bytes;
+use study::{AtHand, DiskKind, Study, SwapAtHand};
 
 /// The kernel that is modelled and proved where nothing says which.
 pub(crate) const DEFAULT_KERNEL: &str = "6.1";

@@ -1,10 +1,10 @@
 //! `--scale`: how many real pages a simulated one stands for.
 
 use anyhow::bail;
-use lab::study::Study;
 use mm::meminfo::Meminfo;
 use mm::scenario::Scenario;
 use mm::units::Bytes;
+use study::Study;
 
 /// What `--scale` says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,7 +93,7 @@ impl Scale {
     /// The number of a run.
     pub(super) fn of(self, scenario: &Scenario) -> u64 {
         self.pages()
-            .unwrap_or_else(|| lab::coverage::automatic(scenario))
+            .unwrap_or_else(|| study::coverage::automatic(scenario))
     }
 }
 
@@ -119,7 +119,7 @@ mod tests {
 
     #[test]
     fn a_run_that_does_not_fit_is_one_line_with_the_way_out() {
-        let study = Study::find("min-free-kbytes").unwrap();
+        let study = lab::find::find("min-free-kbytes").unwrap();
         let scenario = study.scenario("default", 1).unwrap();
         let check = |mib: u64| Scale::Pages(1).check_arm(&scenario, Bytes(mib << 20), 2);
         assert!(check(64).is_ok());

@@ -1,12 +1,12 @@
 //! Runs that would take hours or all memory are refused before the first, with the figure.
 
-use std::thread;
+use lab::experiment::cpus;
 use std::time::Duration;
 
 use anyhow::bail;
-use lab::study::{Study, Work};
 use mm::scenario::Scenario;
 use mm::units::Bytes;
+use study::{Study, Work};
 
 use super::scale::{self, Scale};
 
@@ -33,7 +33,7 @@ impl<'a> Runs<'a> {
             study,
             arms,
             repetitions,
-            at_a_time: thread::available_parallelism().map_or(1, |cpus| cpus.get() as u64),
+            at_a_time: cpus().get() as u64,
             scale: Scale::Auto,
         }
     }
@@ -169,8 +169,8 @@ mod tests {
     #[test]
     fn built_in_studies_run_and_what_takes_days_does_not() {
         let available = Bytes(4 << 30);
-        for (name, _) in lab::study::BUILT_IN {
-            let study = Study::find(name).unwrap();
+        for (name, _) in study::BUILT_IN {
+            let study = lab::find::find(name).unwrap();
             assert_eq!(why(&study, study.repetitions, available), None, "{name}");
         }
         let text = "name = \"s\"\ntitle = \"s\"\nquestion = \"s\"\n[machine]\nmemory = \"1 GiB\"\n\

@@ -1,13 +1,13 @@
 //! How many VMs run at a time.
 
 use std::num::NonZeroUsize;
-use std::thread;
 
 use host::Root;
-use lab::study::Study;
+use lab::experiment::cpus;
 use lab::vm::Clock;
 use mm::meminfo::Meminfo;
 use mm::units::Bytes;
+use study::Study;
 
 /// What QEMU takes beside the guest's memory: its translated code, the images it has open.
 const BESIDE: Bytes = Bytes(512 << 20);
@@ -17,16 +17,13 @@ const BESIDE: Bytes = Bytes(512 << 20);
 pub(super) fn usual(clock: Clock, study: &Study, arms: &[&str]) -> NonZeroUsize {
     match clock {
         Clock::Wall => NonZeroUsize::MIN,
-        Clock::Virtual => {
-            let cpus = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-            fitting(cpus, available(), largest(study, arms))
-        }
+        Clock::Virtual => fitting(cpus(), available(), largest(study, arms)),
     }
 }
 
 /// The most memory that an arm's machine has.
 fn largest(study: &Study, arms: &[&str]) -> Bytes {
-    let taking_part = |arm: &&lab::study::Arm| arms.contains(&arm.name.as_str());
+    let taking_part = |arm: &&study::Arm| arms.contains(&arm.name.as_str());
     let arms = study.arms.iter().filter(taking_part);
     arms.map(|arm| arm.machine.memory).max().unwrap_or(Bytes(0))
 }
@@ -63,7 +60,7 @@ mod tests {
 
     #[test]
     fn wall_clock_time_has_one_at_a_time() {
-        let study = Study::find("min-free-kbytes").expect("it is built in");
+        let study = lab::find::find("min-free-kbytes").expect("it is built in");
         assert_eq!(usual(Clock::Wall, &study, &["raised"]), NonZeroUsize::MIN);
         assert_eq!(largest(&study, &["raised"]), Bytes(3840 << 20));
     }

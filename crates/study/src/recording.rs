@@ -1,0 +1,93 @@
+//! Files of recordings: packing, and what names one.
+
+use std::io::{Read as _, Write as _};
+use std::sync::Arc;
+
+use flate2::Compression;
+use flate2::read::DeflateDecoder;
+use flate2::write::DeflateEncoder;
+use mm::recording::{self, Part, Recorded, RecordingError, Writer};
+use toml::de::DeTable;
+
+use crate::hash::sha256;
+
+/// The recording of a study.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Recording {
+    /// Its files and streams; none where the study has no recording.
+    pub recorded: Arc<Recorded>,
+    /// SHA-256 of what is used of it, which the study's text has too.
+    pub sha256: Option<String>,
+    /// Where it is cut off or damaged.
+    pub cut: Option<String>,
+}
+
+/// Reads a recording: its study's text, and the rest.
+///
+/// # Errors
+/// It is none.
+pub fn read(bytes: &[u8]) -> Result<(String, Recording), RecordingError> {
+    let read = recording::Recording::read(bytes, &unpack)?;
+    let end = read.cut.map_or(bytes.len(), |cut| cut.at);
+    let streams = bytes.iter().position(|&byte| byte == 0).unwrap_or(end);
+    let recording = Recording {
+        recorded: Arc::new(read.recorded),
+        sha256: Some(sha256(&bytes[streams.min(end)..end])),
+        cut: read.cut.map(|cut| cut.to_string()),
+    };
+    Ok((read.text, recording))
+}
+
+/// A recording for a guest, which needs no text and does not unpack.
+#[must_use]
+pub fn stored(recorded: &Recorded) -> Vec<u8> {
+    let mut writer = Writer::new("", &<[u8]>::to_vec);
+    for file in &recorded.files {
+        writer.file(file.size);
+    }
+    for (number, stream) in (0..).zip(&recorded.streams) {
+        stream.iter().for_each(|run| writer.run(number, &run));
+    }
+    writer.take(Part::All)
+}
+
+/// Raw deflate, for a [`recording::Writer`].
+#[must_use]
+pub fn pack(bytes: &[u8]) -> Vec<u8> {
+    let mut packed = DeflateEncoder::new(Vec::new(), Compression::best());
+    // Memory takes all; and what is not shorter is not used.
+    let _ = packed.write_all(bytes);
+    packed.finish().unwrap_or_else(|_| bytes.to_vec())
+}
+
+/// Undoes [`pack`].
+fn unpack(packed: &[u8], length: usize) -> Option<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(length.min(recording::BLOCK));
+    let most = length as u64 + 1;
+    let read = DeflateDecoder::new(packed)
+        .take(most)
+        .read_to_end(&mut bytes);
+    read.ok().map(|_| bytes)
+}
+
+/// The file that a study's text names as its recording, if it does.
+pub fn named_by(text: &str) -> Option<String> {
+    let document = DeTable::parse(text).ok()?;
+    let value = document.get_ref().get("recording")?;
+    value.get_ref().as_str().map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_packed_comes_back_and_no_more_than_was_announced() {
+        let bytes: Vec<u8> = (0..50_000_u32).map(|n| (n / 100) as u8).collect();
+        let packed = pack(&bytes);
+        assert!(packed.len() < 5000);
+        assert_eq!(unpack(&packed, bytes.len()), Some(bytes));
+        assert_eq!(unpack(&packed, 10).map(|bytes| bytes.len()), Some(11));
+        assert_eq!(unpack(b"no deflate", 10), None);
+    }
+}
