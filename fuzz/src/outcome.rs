@@ -2,7 +2,7 @@
 
 use crate::take::take;
 use mm::capture::{Capture, Frame};
-use mm::outcome::{Outcome, STEPS};
+use scenario::outcome::{Outcome, STEPS};
 
 fn read(note: &str) -> Option<Outcome> {
     let frame = Frame {

@@ -11,9 +11,9 @@ use host::looking::READABLE;
 use lab::bench::Progress;
 use lab::vm::Source;
 use lab::vm::small::{Life, Small};
-use mm::machine;
 use mm::units::{Bytes, Nanos};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
+use scenario::machine;
 use tempfile::TempDir;
 
 use crate::draw::Drawn;

@@ -11,8 +11,8 @@ mod ksmtuned;
 
 use alloc::vec::Vec;
 
+use mm::daemon::Daemon;
 use mm::settings::Setting;
-use mm::workload::Daemon;
 
 use self::adaptivemmd::Adaptivemmd;
 use self::host::SCALE_FACTOR;

@@ -3,10 +3,10 @@
 use std::hint::black_box;
 use std::os::fd::BorrowedFd;
 
-use mm::access::{Operations, extent};
 use mm::units::{Bytes, Nanos};
-use mm::workload::Access;
 use rustix::io::Errno;
+use scenario::access::{Operations, extent};
+use scenario::workload::Access;
 
 use crate::clock;
 use crate::compute::Compute;

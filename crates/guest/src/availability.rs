@@ -3,9 +3,9 @@
 
 use guard::daemons;
 use mm::catalogue;
-use mm::scenario::Scenario;
 use mm::settings::Setting;
-use mm::workload::Action;
+use scenario::Scenario;
+use scenario::workload::Action;
 
 use crate::error::is_unknown;
 use crate::place::Place;

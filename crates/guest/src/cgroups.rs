@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use mm::workload::Cgroup;
+use scenario::workload::Cgroup;
 
 use crate::availability::probe_file;
 use crate::error::{Error, Why};

@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::path::PathBuf;
 
-use mm::machine::{File, Machine};
 use mm::units::Bytes;
-use mm::workload::{Action, Process, Target, Via};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use rustix::mm::Advice;
+use scenario::machine::{File, Machine};
+use scenario::workload::{Action, Process, Target, Via};
 
 use crate::mapping::Mapping;
 use crate::place::Place;

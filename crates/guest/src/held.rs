@@ -1,10 +1,10 @@
 //! What memory there is, and what the bench holds of it from the beginning of a run to its end.
 
 use mm::meminfo::Meminfo;
-use mm::scenario::Scenario;
 use mm::units::Bytes;
 use mm::zoneinfo::Zoneinfo;
 use rustix::mm::{Advice, MapFlags};
+use scenario::Scenario;
 
 use crate::error::Error;
 use crate::mapping::Mapping;

@@ -17,7 +17,7 @@
 //! Measured on Debian's 6.1 in virtual time, where an instruction takes a nanosecond: a sample 175
 //! µs of CPU time and 5 KB of memory, a snapshot 5 ms and 12 KB; the supervisor keeps 2.6 MiB
 //! locked and takes 1 MiB at a time for frames. Where pages are offered to be merged a sample takes
-//! 350 µs (420 on 6.12). Each run notes the first two itself ([`mm::outcome::OBSERVER`]).
+//! 350 µs (420 on 6.12). Each run notes the first two itself ([`scenario::outcome::OBSERVER`]).
 //! An operation costs 240 ns of the interpreter's own (touching one present page, everything
 //! included), of which 95 ns count as latency.
 

@@ -6,11 +6,11 @@ use std::os::fd::BorrowedFd;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
-use mm::latency;
-use mm::outcome::Latency;
 use mm::units::Nanos;
 use rustix::io::Errno;
 use rustix::thread::futex;
+use scenario::latency;
+use scenario::outcome::Latency;
 
 use crate::clock::{RunClock, Stopwatch};
 use crate::error::Why;

@@ -5,11 +5,11 @@ use std::fs::{self, File};
 use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 
-use mm::machine::{Machine, SwapBacking};
 use mm::meminfo::Meminfo;
 use mm::units::{Bytes, Nanos};
 use rustix::io::Errno;
 use rustix::mount::MountFlags;
+use scenario::machine::{Machine, SwapBacking};
 
 use crate::clock;
 use crate::error::Error;
@@ -152,7 +152,7 @@ fn check_swap(machine: &Machine, place: &Place) -> Result<(), Error> {
         return Ok(());
     }
     let page = rustix::param::page_size() as u64;
-    let usable = |swap: &mm::machine::Swap| (swap.size.0 / page).saturating_sub(1) * page;
+    let usable = |swap: &scenario::machine::Swap| (swap.size.0 / page).saturating_sub(1) * page;
     let asked = Bytes(machine.swaps.iter().map(usable).sum());
     let text = place.root.read("proc/meminfo").unwrap_or_default();
     let total = Meminfo::parse(&text).ok().and_then(|info| info.swap_total);
@@ -219,7 +219,7 @@ fn swap_on(path: &str) -> Result<(), Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mm::machine::Swap;
+    use scenario::machine::Swap;
 
     #[test]
     fn less_swap_than_asked_is_one_line_with_the_way_out() {
@@ -246,7 +246,7 @@ mod tests {
             swaps: vec![swap],
             files: vec![],
             costs: vec![],
-            file_system: mm::machine::FileSystem::Ext4,
+            file_system: scenario::machine::FileSystem::Ext4,
             recorded_on: None,
             available: None,
         };

@@ -3,7 +3,7 @@
 use std::fs::{self, File};
 use std::io::{self, Read as _};
 
-use mm::scenario::Scenario;
+use scenario::Scenario;
 
 use crate::error::Error;
 

@@ -2,8 +2,8 @@
 
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
-use mm::outcome::{Latency, Status, StepOutcome};
 use mm::units::{Bytes, Nanos};
+use scenario::outcome::{Latency, Status, StepOutcome};
 
 use crate::meter;
 use crate::plan::Plan;

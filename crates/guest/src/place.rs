@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use host::Root;
-use mm::machine::SwapBacking;
-use mm::scenario::Scenario;
 use mm::settings::Setting;
 use mm::units::PageSize;
+use scenario::Scenario;
+use scenario::machine::SwapBacking;
 
 /// Where a workload runs.
 #[derive(Clone, Debug)]

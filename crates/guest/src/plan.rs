@@ -1,9 +1,9 @@
 //! The workload with its names resolved: every process instance and every step gets a number, so
 //! that processes and supervisor can speak of them in a word.
 
-use mm::scenario::Scenario;
 use mm::units::Bytes;
-use mm::workload::{Action, Process, Step};
+use scenario::Scenario;
+use scenario::workload::{Action, Process, Step};
 
 /// The numbered workload.
 #[derive(Debug)]

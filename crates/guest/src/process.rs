@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use mm::access::{Operations, Tables, blocks, favourites, stream};
-use mm::recording::Stream;
 use mm::units::{Bytes, Nanos};
-use mm::workload::{Access, Action, Advice, Huge, Replay, Target, Until, Via};
 use rustix::fs::Advice as FileAdvice;
 use rustix::io::Errno;
 use rustix::mm::{Advice as MemoryAdvice, MapFlags};
+use scenario::access::{Operations, Tables, blocks, favourites, stream};
+use scenario::recording::Stream;
+use scenario::workload::{Access, Action, Advice, Huge, Replay, Target, Until, Via};
 
 use crate::access::{self, Reach};
 use crate::clock;
@@ -359,7 +359,7 @@ fn memory_advice(advice: Advice) -> Option<MemoryAdvice> {
 /// What a process does before its first step: it takes its place in the machine.
 pub(crate) fn settle(
     place: &Place,
-    process: &mm::workload::Process,
+    process: &scenario::workload::Process,
     name: &str,
 ) -> Result<(), Why> {
     use rustix::process::{Resource, Rlimit, set_parent_process_death_signal, setrlimit};

@@ -5,11 +5,11 @@ use std::hint::black_box;
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::path::{Path, PathBuf};
 
-use mm::recording::{Cursor, Kind, Recorded, Run};
 use mm::units::{Bytes, Nanos};
-use mm::workload::{Pace, Replay};
 use rustix::fs::{Advice, Mode, OFlags};
 use rustix::io::Errno;
+use scenario::recording::{Cursor, Kind, Recorded, Run};
+use scenario::workload::{Pace, Replay};
 
 use crate::clock;
 use crate::compute::Compute;
@@ -52,7 +52,8 @@ pub(crate) fn take() -> Result<Recorded, String> {
     };
     std::fs::remove_file(RECORDING).map_err(|error| error.to_string())?;
     let packed = |_: &[u8], _: usize| None;
-    let read = mm::recording::Recording::read(&bytes, &packed).map_err(|why| why.to_string())?;
+    let read =
+        scenario::recording::Recording::read(&bytes, &packed).map_err(|why| why.to_string())?;
     match read.cut {
         Some(cut) => Err(cut.to_string()),
         None => Ok(read.recorded),
@@ -168,7 +169,7 @@ impl<'a> RecordedFiles<'a> {
 
 /// The name of a file of the recording on its disk.
 fn path(folder: &Path, number: u32) -> PathBuf {
-    folder.join(mm::recording::file_name(number))
+    folder.join(scenario::recording::file_name(number))
 }
 
 /// Performs a stream to its end or its time limit.
@@ -210,7 +211,7 @@ pub(crate) fn perform(
     Ok(())
 }
 
-fn next(stream: &mm::recording::Stream, cursor: &mut Cursor, last: u64) -> Option<Run> {
+fn next(stream: &scenario::recording::Stream, cursor: &mut Cursor, last: u64) -> Option<Run> {
     match cursor.passed() < last {
         true => stream.next(cursor),
         false => None,

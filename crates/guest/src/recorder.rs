@@ -7,13 +7,13 @@ use std::io::{self, Write};
 use host::{Root, read};
 use mm::capture::Frame;
 use mm::lru_gen::{ENABLED, Enabled, TABLE};
-use mm::outcome::{BOOT, FAILED, OBSERVER, PROGRESS, STEPS, UNAVAILABLE};
 use mm::pagetypeinfo;
 use mm::timer_list;
 use mm::units::Nanos;
-use mm::workload::Workload;
 use rustix::io::Errno;
 use rustix::mm::{Advice, MapFlags};
+use scenario::outcome::{BOOT, FAILED, OBSERVER, PROGRESS, STEPS, UNAVAILABLE};
+use scenario::workload::Workload;
 
 use crate::clock;
 use crate::mapping::Mapping;

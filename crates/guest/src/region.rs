@@ -8,12 +8,12 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use mm::contents::Contents;
 use mm::prng::Prng;
 use mm::units::{Bytes, Nanos};
-use mm::workload::{Huge, Map};
 use rustix::io::Errno;
 use rustix::mm::{Advice, MapFlags};
+use scenario::contents::Contents;
+use scenario::workload::{Huge, Map};
 
 use crate::mapping::Mapping;
 

@@ -2,12 +2,12 @@
 
 use host::write::WriteError;
 use mm::catalogue::{self, Named, Tunable, path_of};
-use mm::scenario::Scenario;
 use mm::settings::Setting;
 use mm::units::Bytes;
-use mm::workload::Action;
 use rustix::io::Errno;
 use rustix::thread::{CpuSet, sched_setaffinity};
+use scenario::Scenario;
+use scenario::workload::Action;
 
 use crate::availability;
 use crate::error::{Error, Why, is_unknown};
@@ -164,7 +164,7 @@ fn is_present(place: &Place, setting: &Setting) -> Result<bool, Error> {
     Ok(place.root.is_file(&known(setting)?.path()))
 }
 
-fn applies_arm(workload: &mm::workload::Workload) -> bool {
+fn applies_arm(workload: &scenario::workload::Workload) -> bool {
     let mut applies = false;
     for process in &workload.processes {
         each_step(&process.steps, &mut |step| {

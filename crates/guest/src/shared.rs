@@ -5,9 +5,9 @@ use std::marker::PhantomData;
 use std::ops::Deref;
 use std::sync::atomic::{AtomicI32, AtomicU8, AtomicU32, AtomicU64};
 
-use mm::latency::BUCKETS;
 use rustix::io::Errno;
 use rustix::mm::MapFlags;
+use scenario::latency::BUCKETS;
 
 use crate::mapping::Mapping;
 

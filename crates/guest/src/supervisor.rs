@@ -5,16 +5,16 @@ use std::os::fd::{AsFd as _, OwnedFd};
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 use guard::daemons::Daemons;
-use mm::outcome::Status;
-use mm::scenario::Scenario;
 use mm::units::Nanos;
-use mm::workload::{Action, Daemon, Start};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
 use rustix::io::Errno;
 use rustix::process::{
     Pid, PidfdFlags, Signal, WaitOptions, WaitStatus, kill_process, pidfd_open, waitpid,
 };
 use rustix::thread::futex;
+use scenario::Scenario;
+use scenario::outcome::Status;
+use scenario::workload::{Action, Daemon, Start};
 
 use crate::clock::{Alarm, RunClock, Stopwatch, monotonic};
 use crate::daemons;

@@ -7,10 +7,10 @@
 mod clock;
 
 use clock::{cpu_seconds, rounds};
-use mm::calibration::Calibration;
-use mm::outcome::Outcome;
-use mm::scenario::Scenario;
 use plimsoll_lab::calibration;
+use scenario::Scenario;
+use scenario::calibration::Calibration;
+use scenario::outcome::Outcome;
 use study::Study;
 
 const KERNEL: &str = "6.1";

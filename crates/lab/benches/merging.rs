@@ -6,9 +6,9 @@
 mod clock;
 
 use clock::{cpu_seconds, rounds};
-use mm::calibration::Calibration;
-use mm::scenario::Scenario;
 use plimsoll_lab::calibration;
+use scenario::Scenario;
+use scenario::calibration::Calibration;
 use study::Study;
 
 const KERNEL: &str = "6.12";

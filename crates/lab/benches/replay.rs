@@ -10,10 +10,10 @@ use std::fs::{self, File};
 use std::io::{BufWriter, Write as _};
 
 use clock::{cpu_seconds, rounds};
-use mm::access::Zipf;
 use mm::prng::Prng;
 use mm::units::{PageSize, Pages};
 use plimsoll_lab::trace::write_oracle_general;
+use scenario::access::Zipf;
 use sim::replay::{Counters, Lru, Replay, ReplayOptions};
 
 const ACCESSES: usize = 20_000_000;

@@ -10,10 +10,10 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use mm::scenario::Scenario;
 use plimsoll_lab::bench::{Bench as _, Run};
 use plimsoll_lab::calibration;
 use plimsoll_lab::model_bench::ModelBench;
+use scenario::Scenario;
 use sha2::{Digest as _, Sha256};
 use study::BUILT_IN;
 

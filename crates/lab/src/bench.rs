@@ -1,7 +1,7 @@
 //! The seam between what is run and how: the model and the VM are two benches.
 
 use mm::capture::Capture;
-use mm::scenario::Scenario;
+use scenario::Scenario;
 
 /// One run that is asked of a bench.
 #[derive(Clone, Copy, Debug)]

@@ -19,12 +19,12 @@ mod write;
 use std::collections::BTreeMap;
 use std::iter;
 
-use mm::calibration::{Boot, Calibration, Costs, USERS_LISTS_USED_UP};
 use mm::capture::{Capture, Frame};
-use mm::outcome::BOOT as BOOT_NOTE;
-use mm::scenario::Scenario;
 use mm::units::{Bytes, Nanos};
 use mm::zoneinfo::{PATH as ZONEINFO, Zoneinfo};
+use scenario::Scenario;
+use scenario::calibration::{Boot, Calibration, Costs, USERS_LISTS_USED_UP};
+use scenario::outcome::BOOT as BOOT_NOTE;
 
 use crate::bench::{Bench, BenchError, Progress, Run};
 use figures::Figures;
@@ -164,7 +164,7 @@ fn where_there(
 
 fn is_unavailable(capture: &Capture) -> bool {
     let mut frames = capture.frames.iter();
-    frames.any(|frame| frame.file(mm::outcome::UNAVAILABLE).is_some())
+    frames.any(|frame| frame.file(scenario::outcome::UNAVAILABLE).is_some())
 }
 
 fn run(

@@ -26,9 +26,9 @@ use files::{Attributes, Folder, Lasts, output};
 use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
-use mm::calibration::{Boot, Calibration, Costs};
 use mm::capture::Capture;
 use mm::units::{Bytes, Pages};
+use scenario::calibration::{Boot, Calibration, Costs};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 

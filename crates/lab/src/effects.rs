@@ -5,7 +5,7 @@
 //! text, `records/effects.tsv`, which a test holds against the records.
 
 use look::measured::Effect;
-use mm::workload::{Action, Huge, Step};
+use scenario::workload::{Action, Huge, Step};
 
 use crate::report::Pair;
 use crate::report::gather::{gather, proofs};

@@ -8,9 +8,9 @@ use std::num::NonZeroUsize;
 use std::thread;
 use std::time::SystemTime;
 
-use mm::outcome::Outcome;
 use mm::prng::Prng;
-use mm::scenario::Scenario;
+use scenario::Scenario;
+use scenario::outcome::Outcome;
 
 use super::hash;
 use crate::bench::{Bench, BenchError, Progress, Run};

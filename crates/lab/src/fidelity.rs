@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use mm::outcome::Outcome;
 use rayon::prelude::*;
+use scenario::outcome::Outcome;
 
 use crate::bench::{Bench as _, Run};
 use crate::model_bench::ModelBench;

@@ -4,8 +4,8 @@ use std::io::{self, Read as _};
 use std::path::Path;
 
 use files::{Kind, named};
-use mm::recording::{LARGEST, LONGEST_TEXT, RecordingError, is_recording};
 use mm::suggest;
+use scenario::recording::{LARGEST, LONGEST_TEXT, RecordingError, is_recording};
 use study::recording::{self, Recording};
 use study::{BUILT_IN, Study, StudyError};
 

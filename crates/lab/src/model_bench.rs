@@ -1,12 +1,12 @@
 //! The model as a bench.
 
-use mm::calibration::Calibration;
 use mm::capture::{Capture, Frame};
-use mm::outcome::UNAVAILABLE;
-use mm::scenario::{Names, Scenario};
 use mm::settings::Setting;
 use mm::units::{Bytes, Nanos};
-use mm::workload::{Action, Step};
+use scenario::calibration::Calibration;
+use scenario::outcome::UNAVAILABLE;
+use scenario::workload::{Action, Step};
+use scenario::{Names, Scenario};
 
 use crate::bench::{Bench, BenchError, Progress, Run};
 use crate::calibration::{self, CalibrationError};
@@ -207,8 +207,8 @@ fn text_then(study: &Study) -> Bytes {
 
 #[cfg(test)]
 mod tests {
-    use mm::outcome::Outcome;
     use mm::settings::Settings;
+    use scenario::outcome::Outcome;
 
     use super::*;
 

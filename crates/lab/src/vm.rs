@@ -38,8 +38,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use mm::capture::Capture;
-use mm::scenario::{Names, Scenario};
 use mm::units::Bytes;
+use scenario::{Names, Scenario};
 
 use crate::bench::{Bench, BenchError, Progress, Run};
 use failed::failed;

@@ -3,10 +3,10 @@
 
 use std::path::Path;
 
-use mm::outcome::Outcome;
 use plimsoll_lab::bench::{Bench as _, Run};
 use plimsoll_lab::calibration;
 use plimsoll_lab::model_bench::ModelBench;
+use scenario::outcome::Outcome;
 use study::Study;
 
 fn study(case: &str) -> Study {

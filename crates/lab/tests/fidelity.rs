@@ -4,12 +4,12 @@
 
 use std::path::{Path, PathBuf};
 
-use mm::outcome::{Outcome, STEPS};
 use plimsoll_lab::calibration;
 use plimsoll_lab::experiment::Experiment;
 use plimsoll_lab::fidelity::{Against, Gathered, StudyScore, of_study};
 use plimsoll_lab::model_bench::ModelBench;
 use plimsoll_lab::store::{Store, StoreError};
+use scenario::outcome::{Outcome, STEPS};
 use study::compare::Row;
 use study::record::{ROOM, Record};
 use study::score::total::{self, Totals};

@@ -1,16 +1,16 @@
 //! The model on the built-in calibrations: machines of every size boot with sane numbers.
 
-use mm::machine::Machine;
 use mm::meminfo::Meminfo;
-use mm::outcome::{Outcome, PROGRESS};
-use mm::scenario::Scenario;
 use mm::settings::{Setting, Settings};
 use mm::units::{Bytes, Nanos, PageSize};
-use mm::workload::{Action, Process, Start, Step, Workload};
 use mm::zoneinfo::Zoneinfo;
 use plimsoll_lab::bench::{Bench as _, Run};
 use plimsoll_lab::calibration;
 use plimsoll_lab::model_bench::ModelBench;
+use scenario::Scenario;
+use scenario::machine::Machine;
+use scenario::outcome::{Outcome, PROGRESS};
+use scenario::workload::{Action, Process, Start, Step, Workload};
 
 /// A machine that does nothing but look at itself.
 fn idle(memory: Bytes) -> Scenario {
@@ -30,7 +30,7 @@ fn idle(memory: Bytes) -> Scenario {
             swaps: vec![],
             files: vec![],
             costs: vec![],
-            file_system: mm::machine::FileSystem::Ext4,
+            file_system: scenario::machine::FileSystem::Ext4,
             recorded_on: None,
             available: None,
         },

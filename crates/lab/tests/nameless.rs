@@ -1,10 +1,10 @@
 //! A scenario without its author's names: both benches run this one, and a VM is told it as bytes.
 
 use mm::capture::Capture;
-use mm::scenario::Scenario;
 use plimsoll_lab::bench::{Bench as _, Run};
 use plimsoll_lab::calibration;
 use plimsoll_lab::model_bench::ModelBench;
+use scenario::Scenario;
 use study::{BUILT_IN, Study};
 
 const STUDY: &str = r#"
@@ -151,7 +151,7 @@ fn another_arms_process_changes_no_access() {
                  steps = [{ sleep = \"1 s\" }]\n\n[[process]]\nname = \"server\"\ncount";
     let text = STUDY.replace(&format!("[[process]]\n{only}"), other);
     let of = |arm: usize| scenarios(&text)[arm].nameless().0.workload.processes;
-    let server = |processes: &[mm::workload::Process]| {
+    let server = |processes: &[scenario::workload::Process]| {
         let mut servers = processes.iter().filter(|it| it.count == 2);
         servers.next().map(|it| it.name.clone())
     };

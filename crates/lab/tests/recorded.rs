@@ -3,12 +3,12 @@
 use std::fs;
 use std::path::Path;
 
-use mm::recording::{Kind, Part, Run, Writer};
 use mm::units::{Bytes, Nanos};
-use mm::workload::{Action, Pace, Pattern};
 use plimsoll_lab::calibration;
 use plimsoll_lab::experiment::Experiment;
 use plimsoll_lab::model_bench::ModelBench;
+use scenario::recording::{Kind, Part, Run, Writer};
+use scenario::workload::{Action, Pace, Pattern};
 use study::recording::{self, pack};
 use study::{AtHand, Study, StudyError};
 

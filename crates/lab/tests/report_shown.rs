@@ -2,9 +2,9 @@
 //! outcomes are made up for these tests.
 
 use expect_test::expect;
-use mm::outcome::UNAVAILABLE;
 use plimsoll_lab::report::arms::{Arms, arms};
 use plimsoll_lab::report::{Pair, Report};
+use scenario::outcome::UNAVAILABLE;
 use study::Study;
 use study::record::Record;
 

@@ -1,8 +1,8 @@
 //! The study format: what it says, and what it refuses with which words.
 
-use mm::machine::SwapBacking;
 use mm::units::{Bytes, Nanos};
-use mm::workload::{
+use scenario::machine::SwapBacking;
+use scenario::workload::{
     Action, Advice, Content, Daemon, Huge, Pattern, Process, Size, Start, Step, Target, Think,
     Until, Via, Workload,
 };

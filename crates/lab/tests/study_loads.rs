@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use mm::units::Nanos;
-use mm::workload::{Access, Action, Step, Think};
+use scenario::workload::{Access, Action, Step, Think};
 use study::measure::{Over, Source};
 use study::{Study, StudyError};
 

@@ -1,6 +1,6 @@
 //! Sizes as shares of what is available: where they may stand, and what is refused.
 
-use mm::workload::{Action, Size};
+use scenario::workload::{Action, Size};
 use study::Study;
 
 fn study(file: &str, region: &str) -> Result<Study, String> {

@@ -15,12 +15,12 @@ use std::time::Duration;
 
 use machine::show;
 use mm::capture::Capture;
-use mm::outcome::{Outcome, Status};
 use mm::snapshot::Snapshot;
 use mm::units::Pages;
 use plimsoll_lab::bench::{Bench as _, BenchError, Run};
 use plimsoll_lab::vm::{Clock, KernelChoice, Stock, VmBench, VmOptions};
 use rustix::process::{Pid, Signal, kill_process};
+use scenario::outcome::{Outcome, Status};
 use study::Study;
 
 const SMALL: &str = r#"

@@ -1,5 +1,5 @@
-//! The vocabulary of Linux memory: units, kernel-file parsers, kernel formulas, the tunable
-//! catalogue, machines, workloads and captures.
+//! The vocabulary of Linux memory: units, kernel-file parsers, kernel formulas, rules by release,
+//! the tunable catalogue and captures.
 //!
 //! Everything here is a value or a pure function of values. No file, clock, thread or random state
 //! can appear: the crate is `no_std` and forbids unsafe code. `inspect` explains a live kernel with
@@ -9,14 +9,12 @@
 
 extern crate alloc;
 
-pub mod access;
 pub mod bdi;
 pub mod buddyinfo;
-pub mod calibration;
 pub mod capture;
 pub mod catalogue;
 pub mod choice;
-pub mod contents;
+pub mod daemon;
 pub mod diskstats;
 pub mod elf;
 pub mod fanotify;
@@ -27,16 +25,13 @@ pub mod inode_nr;
 pub mod items;
 pub mod kernel_log;
 pub mod ksm;
-pub mod latency;
 pub mod lru_gen;
-pub mod machine;
 pub mod mail;
 pub mod maps;
 pub mod memcg;
 pub mod meminfo;
 pub mod mountinfo;
 pub mod notes;
-pub mod outcome;
 pub mod pagemap;
 pub mod pagetypeinfo;
 pub mod prng;
@@ -44,10 +39,8 @@ pub mod process;
 pub mod psi;
 pub mod quantity;
 pub mod recompute;
-pub mod recording;
 pub mod release;
 pub mod rules;
-pub mod scenario;
 pub mod settings;
 pub mod snapshot;
 pub mod stat;
@@ -59,6 +52,5 @@ pub mod timer_list;
 pub mod trace;
 pub mod units;
 pub mod vmstat;
-pub mod workload;
 pub mod zoneinfo;
 pub mod zram;

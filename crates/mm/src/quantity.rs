@@ -12,7 +12,6 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::units::{Bytes, Nanos};
-use crate::workload::{Size, Think};
 
 use crate::suggest;
 
@@ -86,6 +85,73 @@ pub enum QuantityError {
         /// The largest amount.
         most: String,
     },
+}
+
+/// A size as a study says it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Size {
+    /// So many bytes.
+    Bytes(Bytes),
+    /// A share of `MemAvailable` as it is when the run begins, after the base settings: what fits a
+    /// machine depends on what its kernel has left.
+    OfAvailable {
+        /// The share in thousandths.
+        thousandths: u32,
+    },
+}
+
+/// How long a process sleeps after each operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Think {
+    /// That long.
+    Constant(Nanos),
+    /// Each time from the shortest to the longest equally likely.
+    Uniform {
+        /// The shortest.
+        from: Nanos,
+        /// The longest.
+        to: Nanos,
+    },
+    /// Exponentially distributed, as between independent requests.
+    Exponential {
+        /// The mean.
+        mean: Nanos,
+    },
+}
+
+impl Think {
+    /// It goes on at once.
+    pub const NONE: Self = Self::Constant(Nanos::ZERO);
+
+    /// How long on average.
+    #[must_use]
+    pub fn mean(self) -> Nanos {
+        match self {
+            Self::Constant(pause) => pause,
+            Self::Uniform { from, to } => Nanos(from.0.midpoint(to.0)),
+            Self::Exponential { mean } => mean,
+        }
+    }
+}
+
+impl Size {
+    /// The bytes it comes to where `available` is available, in whole pages of 4 KiB.
+    #[must_use]
+    pub fn at(self, available: Bytes) -> Bytes {
+        match self {
+            Self::Bytes(bytes) => bytes,
+            Self::OfAvailable { thousandths } => {
+                let share = u128::from(available.0) * u128::from(thousandths) / 1000;
+                Bytes(u64::try_from(share).unwrap_or(u64::MAX) / 4096 * 4096)
+            }
+        }
+    }
+}
+
+impl From<Bytes> for Size {
+    fn from(bytes: Bytes) -> Self {
+        Self::Bytes(bytes)
+    }
 }
 
 /// Reads a size: `"512 MiB"`.

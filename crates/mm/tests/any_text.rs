@@ -9,7 +9,6 @@ use plimsoll_mm::formula::throttle::{HZ, Outlook, Writer, position};
 use plimsoll_mm::hierarchy::Protection;
 use plimsoll_mm::maps;
 use plimsoll_mm::notes::FACTS;
-use plimsoll_mm::outcome::{Latency, Outcome, STEPS, Status, StepOutcome};
 use plimsoll_mm::pagemap;
 use plimsoll_mm::process::{self, KsmStat};
 use plimsoll_mm::settings::Setting;
@@ -190,10 +189,6 @@ fn parse_all(files: BTreeMap<String, String>) -> Snapshot {
 }
 
 /// A label or a name: one line without tabs, as the formats demand.
-fn one_line() -> impl Strategy<Value = String> {
-    "[^\\n\\t]{0,12}"
-}
-
 /// A path or label of somebody who knows how a capture is written.
 fn name() -> impl Strategy<Value = String> {
     let words = [
@@ -230,31 +225,6 @@ fn frames() -> impl Strategy<Value = Vec<Frame>> {
         files,
     });
     vec(frame, 0..4)
-}
-
-fn step() -> impl Strategy<Value = StepOutcome> {
-    let status = prop_oneof![
-        Just(Status::Done),
-        any::<u8>().prop_map(Status::Killed),
-        any::<i32>().prop_map(Status::Failed),
-    ];
-    let names = (one_line(), one_line());
-    let numbers = any::<[u64; 8]>();
-    (names, numbers, status).prop_map(|((process, label), n, status)| StepOutcome {
-        process,
-        label,
-        start: Nanos(n[0]),
-        end: Nanos(n[1]),
-        operations: n[2],
-        bytes: Bytes(n[3]),
-        status,
-        latency: Latency {
-            p50: Nanos(n[4]),
-            p90: Nanos(n[5]),
-            p99: Nanos(n[6]),
-            max: Nanos(n[7]),
-        },
-    })
 }
 
 proptest! {
@@ -382,23 +352,6 @@ proptest! {
         if let Ok(read) = Capture::parse(&text[..at]) {
             prop_assert!(read.frames.len() <= frames.len());
         }
-    }
-
-    #[test]
-    fn an_outcome_is_read_as_it_was_written(steps in vec(step(), 0..5)) {
-        let mut note = String::new();
-        steps.iter().for_each(|step| step.write(&mut note));
-        let files = [(STEPS.to_owned(), note)].into();
-        let capture = Capture { frames: vec![Frame { files, ..Frame::default() }] };
-        let outcome = Outcome::from_capture(capture);
-        prop_assert_eq!(outcome.map(|outcome| outcome.steps), Ok(steps));
-    }
-
-    #[test]
-    fn any_note_of_steps_is_read_or_refused(note in any::<String>()) {
-        let files = [(STEPS.to_owned(), note)].into();
-        let capture = Capture { frames: vec![Frame { files, ..Frame::default() }] };
-        let _ = Outcome::from_capture(capture);
     }
 
     #[test]

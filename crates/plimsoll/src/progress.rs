@@ -8,8 +8,8 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use lab::bench::Progress;
 use lab::experiment::Event;
-use mm::outcome::Outcome;
 use mm::text::harmless;
+use scenario::outcome::Outcome;
 use study::Study;
 use study::measure::Measure;
 

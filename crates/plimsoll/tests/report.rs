@@ -7,7 +7,7 @@ use std::process::{Command, Output};
 
 use lab::store::Store;
 use mm::capture::{Capture, Frame};
-use mm::outcome::Outcome;
+use scenario::outcome::Outcome;
 use study::Study;
 use study::hash::sha256;
 use study::record::{MachineView, Provenance, Record, SCHEMA};

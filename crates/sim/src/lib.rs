@@ -24,9 +24,9 @@ mod sched;
 
 pub use error::Error;
 
-use ::mm::calibration::Calibration;
 use ::mm::capture::Capture;
-use ::mm::scenario::Scenario;
+use ::scenario::Scenario;
+use ::scenario::calibration::Calibration;
 
 /// Runs `scenario` on a machine that behaves as `calibration` says.
 ///

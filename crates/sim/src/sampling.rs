@@ -9,20 +9,20 @@
 //! (ticks, sleeps, limits) are the real ones too.
 //!
 //! Which pages stand for the others is not left to chance: a sampled block of a Zipf pattern
-//! has the summed weight of `scale` blocks of neighbouring ranks ([`mm::access::Tables`]),
+//! has the summed weight of `scale` blocks of neighbouring ranks ([`scenario::access::Tables`]),
 //! scattered over the target by a hash. So exactly a scale-th of the accesses is sampled, which
 //! is what the count correction of SHARDS brings about after the fact.
 
 use alloc::format;
 use alloc::string::{String, ToString};
 
-use mm::access::Ahead;
-use mm::calibration::Costs;
-use mm::machine::{Disk, Machine};
-use mm::scenario::Scenario;
 use mm::settings::Settings;
 use mm::units::{Bytes, Nanos, PageSize, Pages};
-use mm::workload::{Action, Huge, Pattern, Step, Target};
+use scenario::Scenario;
+use scenario::access::Ahead;
+use scenario::calibration::Costs;
+use scenario::machine::{Disk, Machine};
+use scenario::workload::{Action, Huge, Pattern, Step, Target};
 
 use crate::error::Error;
 use crate::mm::objects::state::Objects;
@@ -316,7 +316,7 @@ impl Cpu {
 }
 
 /// The bytes of an access that goes at a rate for a time: no more than it can reach.
-pub(crate) fn reachable(access: &mm::workload::Access, amount: Bytes) -> Bytes {
+pub(crate) fn reachable(access: &scenario::workload::Access, amount: Bytes) -> Bytes {
     let Some(limit) = access.time_limit.filter(|_| access.rate > 0) else {
         return amount;
     };

@@ -8,11 +8,11 @@ use common::{
     read, refusal, scenario, sleep, snapshot, start, statuses, step, touch, wait,
 };
 use mm::memcg::Memcg;
-use mm::outcome::{Outcome, Status};
 use mm::psi::{PATHS, Psi};
-use mm::scenario::Scenario;
 use mm::units::{Bytes, Nanos};
-use mm::workload::{Access, Action, Cgroup, Huge, Process, Step};
+use scenario::Scenario;
+use scenario::outcome::{Outcome, Status};
+use scenario::workload::{Access, Action, Cgroup, Huge, Process, Step};
 
 /// What a kernel with control groups shows beyond the made-up machine's files.
 const VMSTAT: &str = "pgscan_direct 0\npgscan_file 0\n";

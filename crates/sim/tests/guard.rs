@@ -4,10 +4,10 @@
 mod common;
 
 use common::*;
-use mm::outcome::Outcome;
 use mm::settings::Settings;
 use mm::units::Bytes;
-use mm::workload::{Action, Cgroup, Process, Start, Step};
+use scenario::outcome::Outcome;
+use scenario::workload::{Action, Cgroup, Process, Start, Step};
 
 /// A file of 8 MiB that is used three times and, after a stream of another of 96 MiB, once more.
 fn beside_a_stream(mut others: Vec<Process>, lru_gen: &str) -> Outcome {

@@ -3,14 +3,14 @@
 mod common;
 
 use common::*;
-use mm::machine::Cost;
 use mm::meminfo::Meminfo;
-use mm::outcome::{Outcome, Status};
-use mm::scenario::Scenario;
 use mm::settings::Settings;
 use mm::units::{Bytes, Nanos};
 use mm::vmstat::Vmstat;
-use mm::workload::{Access, Action, Advice, Huge, Process, Target, Until};
+use scenario::Scenario;
+use scenario::machine::Cost;
+use scenario::outcome::{Outcome, Status};
+use scenario::workload::{Access, Action, Advice, Huge, Process, Target, Until};
 
 /// What maps a process's memory beside its regions.
 const OWN_TABLE: u64 = 1;

@@ -4,13 +4,13 @@
 mod common;
 
 use common::*;
-use mm::calibration::Calibration;
-use mm::machine::SwapBacking;
-use mm::outcome::{Outcome, Status};
-use mm::scenario::Scenario;
 use mm::settings::Settings;
 use mm::units::Bytes;
-use mm::workload::{
+use scenario::Scenario;
+use scenario::calibration::Calibration;
+use scenario::machine::SwapBacking;
+use scenario::outcome::{Outcome, Status};
+use scenario::workload::{
     Access, Action, Cgroup, Content, ContentShare, Huge, Map, Pattern, Process, Step, Target,
 };
 

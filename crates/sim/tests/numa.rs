@@ -3,12 +3,12 @@
 mod common;
 
 use common::*;
-use mm::machine::Cost;
-use mm::outcome::Outcome;
-use mm::scenario::Scenario;
 use mm::units::{Bytes, Nanos};
-use mm::workload::{Access, Action, Content, ContentShare, Huge, Map, Process, Start, Step};
 use mm::zoneinfo::{Zone, Zoneinfo};
+use scenario::Scenario;
+use scenario::machine::Cost;
+use scenario::outcome::Outcome;
+use scenario::workload::{Access, Action, Content, ContentShare, Huge, Map, Process, Start, Step};
 
 /// Half a gigabyte on this many nodes, and a file that is read twice. The other node's pages take
 /// half a microsecond longer.

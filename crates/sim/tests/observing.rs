@@ -3,11 +3,11 @@
 mod common;
 
 use common::*;
-use mm::calibration::Calibration;
-use mm::outcome::Outcome;
-use mm::scenario::Scenario;
 use mm::units::{Bytes, Nanos};
-use mm::workload::{Access, Action, Huge, Step};
+use scenario::Scenario;
+use scenario::calibration::Calibration;
+use scenario::outcome::Outcome;
+use scenario::workload::{Access, Action, Huge, Step};
 
 const SAMPLE: Nanos = Nanos(1_000_000);
 const SNAPSHOT: Nanos = Nanos(5_000_000);

@@ -3,9 +3,11 @@
 mod common;
 
 use common::*;
-use mm::outcome::Status;
 use mm::units::{Bytes, Nanos};
-use mm::workload::{Access, Action, Advice, Huge, Pattern, Process, Start, Target, Think, Until};
+use scenario::outcome::Status;
+use scenario::workload::{
+    Access, Action, Advice, Huge, Pattern, Process, Start, Target, Think, Until,
+};
 
 #[test]
 fn operations_keep_to_a_rate() {
@@ -78,7 +80,7 @@ fn a_task_that_wakes_need_not_wait_until_another_has_freed_all_its_memory() {
         map("own", 1, Huge::Never),
         labelled("wakes", Action::Access(waker)),
     ];
-    let frees = |last: Vec<mm::workload::Step>| {
+    let frees = |last: Vec<scenario::workload::Step>| {
         let mut steps = vec![
             map("heap", 30, Huge::Never),
             step(Action::Access(touch("heap"))),

@@ -5,18 +5,18 @@ mod common;
 
 use common::*;
 use mm::capture::Capture;
-use mm::machine::{Swap, SwapBacking};
 use mm::meminfo::Meminfo;
-use mm::outcome::Outcome;
-use mm::scenario::Scenario;
 use mm::settings::Settings;
 use mm::units::{Bytes, Nanos};
 use mm::vmstat::Vmstat;
-use mm::workload::{
-    Access, Action, Advice, Huge, Pattern, Process, Start, Step, Target, Think, Until, Via,
-};
 use mm::zoneinfo::Zoneinfo;
 use proptest::prelude::*;
+use scenario::Scenario;
+use scenario::machine::{Swap, SwapBacking};
+use scenario::outcome::Outcome;
+use scenario::workload::{
+    Access, Action, Advice, Huge, Pattern, Process, Start, Step, Target, Think, Until, Via,
+};
 
 const FILES: usize = 3;
 

@@ -6,15 +6,15 @@ mod common;
 use std::sync::Arc;
 
 use common::*;
-use mm::access::{Operations, Tables, blocks, extent, favourites, stream};
 use mm::capture::Capture;
 use mm::meminfo::Meminfo;
-use mm::outcome::Outcome;
-use mm::recording::{Kind, Part, Recorded, Recording, Run, Writer};
-use mm::scenario::Scenario;
 use mm::units::{Bytes, Nanos};
-use mm::workload::{Access, Action, Class, Huge, Pace, Pattern, Replay, Step, Target, Via};
 use proptest::prelude::*;
+use scenario::Scenario;
+use scenario::access::{Operations, Tables, blocks, extent, favourites, stream};
+use scenario::outcome::Outcome;
+use scenario::recording::{Kind, Part, Recorded, Recording, Run, Writer};
+use scenario::workload::{Access, Action, Class, Huge, Pace, Pattern, Replay, Step, Target, Via};
 
 const REPLAY: Replay = Replay {
     stream: 0,
@@ -372,7 +372,7 @@ fn a_populated_region_is_there_before_it_is_touched() {
         let Action::Map(map) = map("heap", 8, Huge::Never).action else {
             panic!("it maps");
         };
-        let map = mm::workload::Map { populate, ..map };
+        let map = scenario::workload::Map { populate, ..map };
         let steps: Vec<Step> = vec![step(Action::Map(map)), snapshot("end")];
         pages(&run(&scenario(&[], vec![process("a", steps)])), "AnonPages")
     };
@@ -455,7 +455,7 @@ proptest! {
 fn a_recorded_file_is_no_file_that_a_step_can_name() {
     let mut scenario = replayed(&[MIB], &[RUN], REPLAY);
     let named = Access {
-        target: Target::File(mm::recording::file_name(0)),
+        target: Target::File(scenario::recording::file_name(0)),
         ..read(0)
     };
     scenario.workload.processes[0]

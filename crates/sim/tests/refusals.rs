@@ -5,7 +5,7 @@ mod common;
 use common::*;
 use mm::settings::Settings;
 use mm::units::{Bytes, Nanos};
-use mm::workload::{Access, Action, Huge, Map, Until};
+use scenario::workload::{Access, Action, Huge, Map, Until};
 
 fn refused_step(action: Action) -> String {
     let inner = step(repeat(Until::Times(1), vec![sleep(1), step(action)]));

@@ -3,16 +3,16 @@
 mod common;
 
 use common::*;
-use mm::machine::Swap;
-use mm::machine::SwapBacking;
-use mm::outcome::Outcome;
-use mm::scenario::Scenario;
 use mm::units::{Bytes, Nanos};
-use mm::workload::{Access, Action, Cgroup, Huge, Pattern, Until};
 use plimsoll_sim::{run_sampled, sampling};
+use scenario::Scenario;
+use scenario::machine::Swap;
+use scenario::machine::SwapBacking;
+use scenario::outcome::Outcome;
+use scenario::workload::{Access, Action, Cgroup, Huge, Pattern, Until};
 
 /// Half a gigabyte of memory; a file of 2 GiB and one of 1 GiB on a fast disk.
-fn machine(processes: Vec<mm::workload::Process>) -> Scenario {
+fn machine(processes: Vec<scenario::workload::Process>) -> Scenario {
     let mut scenario = scenario(&[2048, 1024], processes);
     scenario.machine.memory = Bytes(512 * MIB);
     let disk = &mut scenario.machine.disks[0];

@@ -3,10 +3,10 @@
 mod common;
 
 use common::*;
-use mm::machine::SwapBacking;
-use mm::outcome::{Outcome, Status};
 use mm::settings::Settings;
-use mm::workload::{Access, Action, Advice, Huge, Pattern, Step, Target, Via};
+use scenario::machine::SwapBacking;
+use scenario::outcome::{Outcome, Status};
+use scenario::workload::{Access, Action, Advice, Huge, Pattern, Step, Target, Via};
 
 fn counter(outcome: &Outcome, name: &str) -> u64 {
     let last = outcome.capture.frames.last().expect("a frame");

@@ -4,11 +4,11 @@
 mod common;
 
 use common::*;
-use mm::machine::{Disk, File};
-use mm::outcome::Outcome;
-use mm::scenario::Scenario;
 use mm::units::{Bytes, Nanos};
-use mm::workload::{Access, Action, Cgroup, Huge, Pattern, Process, Step, Think, Until, Via};
+use scenario::Scenario;
+use scenario::machine::{Disk, File};
+use scenario::outcome::Outcome;
+use scenario::workload::{Access, Action, Cgroup, Huge, Pattern, Process, Step, Think, Until, Via};
 
 /// The block with the disk's inodes: a page of the disk that a commit leaves dirty.
 const INODES: u64 = 1;

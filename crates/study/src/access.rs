@@ -1,7 +1,7 @@
 //! `read`, `write`, `touch` and `access`: a run of accesses to a file or a region.
 
 use mm::units::{Bytes, Nanos};
-use mm::workload::{Access, Pattern, Size, Target, Think, Via};
+use scenario::workload::{Access, Pattern, Size, Target, Think, Via};
 
 use super::classes;
 use super::names::{Kind, Names};
@@ -182,7 +182,7 @@ mod tests {
         );
         let study = crate::Study::parse(&text, "test").unwrap();
         match &study.arms[0].workload.processes[0].steps[1].action {
-            mm::workload::Action::Access(access) => access.clone(),
+            scenario::workload::Action::Access(access) => access.clone(),
             other => panic!("{other:?}"),
         }
     }

@@ -1,9 +1,9 @@
 //! An arm: everything of a scenario but the seed.
 
-use mm::machine::Machine;
 use mm::settings::Settings;
 use mm::units::Nanos;
-use mm::workload::{Action, Workload};
+use scenario::machine::Machine;
+use scenario::workload::{Action, Workload};
 
 use super::arms::ArmPlan;
 use super::names::{Kind, Names};

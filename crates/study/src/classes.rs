@@ -1,7 +1,7 @@
 //! `classes` of a touch: pages of a region by how often each is used.
 
 use mm::units::Bytes;
-use mm::workload::Class;
+use scenario::workload::Class;
 
 use super::node::Node;
 use super::source::StudyError;

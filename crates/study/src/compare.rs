@@ -2,7 +2,7 @@
 //!
 //! [`crate::score`] has the rules by which a figure holds or misses.
 
-use mm::outcome::Outcome;
+use scenario::outcome::Outcome;
 
 use crate::measure::{Curve, Kind, Measure, Published, ReadError, Unit};
 use crate::score::{self, Runs, Score};

@@ -1,10 +1,10 @@
 //! What a prediction is not covered by: memory that no boot was measured with, CPUs beyond the one
 //! that costs were measured on, and files too small for the scale.
 
-use mm::calibration::Calibration;
-use mm::machine::{File, Machine};
-use mm::scenario::Scenario;
 use mm::units::PageSize;
+use scenario::Scenario;
+use scenario::calibration::Calibration;
+use scenario::machine::{File, Machine};
 
 /// A file with fewer simulated pages fares as no real one: readahead windows, batches and
 /// the lists' least sizes keep their pages and are a large part of it. `min-free-kbytes` at 1024,

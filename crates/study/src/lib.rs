@@ -53,9 +53,9 @@ mod workload;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use mm::scenario::Scenario;
 use mm::settings::Settings;
 use mm::units::Nanos;
+use scenario::Scenario;
 use toml::de::DeTable;
 
 use crate::measure::Measure;

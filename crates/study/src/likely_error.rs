@@ -4,10 +4,10 @@
 //! Computing them takes the records and the model; the answer is small. So it is kept as a table of
 //! text, `records/errors.tsv`, which a test of the example `truth` holds against the records.
 
-use mm::machine::FileSystem;
-use mm::scenario::Scenario;
 use mm::units::Bytes;
-use mm::workload::{Action, Huge};
+use scenario::Scenario;
+use scenario::machine::FileSystem;
+use scenario::workload::{Action, Huge};
 
 use crate::Study;
 use crate::measure::{Item, Kind, Measure, Source};

@@ -1,8 +1,8 @@
 //! `[machine]`: memory, CPUs, disks, swap, and the files made beforehand.
 
-use mm::calibration::Costs;
-use mm::machine::{Cost, Disk, File, FileSystem, Machine, Swap, SwapBacking};
 use mm::units::{Bytes, Nanos};
+use scenario::calibration::Costs;
+use scenario::machine::{Cost, Disk, File, FileSystem, Machine, Swap, SwapBacking};
 
 use super::names::{Kind, Names};
 use super::node::Node;

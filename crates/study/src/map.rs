@@ -1,6 +1,6 @@
 //! `map`: an anonymous region, its huge pages, and what its pages hold.
 
-use mm::workload::{Content, ContentShare, Huge, Map};
+use scenario::workload::{Content, ContentShare, Huge, Map};
 
 use super::names::{Kind, Names};
 use super::node::Node;

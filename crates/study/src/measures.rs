@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use mm::ksm;
-use mm::machine::Disk;
+use scenario::machine::Disk;
 
 use super::kernel_names::{check_meminfo, check_vmstat, check_zone};
 use super::names::{Kind, Names};

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::ops::{Range, RangeInclusive};
 
 use mm::units::{Bytes, Nanos};
-use mm::workload::{Size, Think};
+use scenario::workload::{Size, Think};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use mm::machine::Disk;
+use scenario::machine::Disk;
 
 use super::measures;
 use super::names::Names;

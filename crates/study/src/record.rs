@@ -13,8 +13,8 @@ use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 use mm::capture::{Capture, CaptureError};
-use mm::outcome::{Outcome, OutcomeError};
-use mm::scenario::Scenario;
+use scenario::Scenario;
+use scenario::outcome::{Outcome, OutcomeError};
 use serde::{Deserialize, Serialize};
 
 use crate::hash::sha256;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use flate2::Compression;
 use flate2::read::DeflateDecoder;
 use flate2::write::DeflateEncoder;
-use mm::recording::{self, Part, Recorded, RecordingError, Writer};
+use scenario::recording::{self, Part, Recorded, RecordingError, Writer};
 use toml::de::DeTable;
 
 use crate::hash::sha256;

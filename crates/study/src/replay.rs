@@ -1,9 +1,9 @@
 //! `access = { recorded = N }`: what a task of a recording did, done again.
 
-use mm::machine::{File, Machine};
-use mm::recording::{FILE_NAME, RecordedFile};
 use mm::units::Bytes;
-use mm::workload::{Pace, Replay};
+use scenario::machine::{File, Machine};
+use scenario::recording::{FILE_NAME, RecordedFile};
+use scenario::workload::{Pace, Replay};
 
 use super::node::Node;
 use super::source::StudyError;

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use mm::recording::Recorded;
+use scenario::recording::Recorded;
 
 use super::node::Node;
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use mm::workload::{Action, Advice, Daemon, Step, Until};
+use scenario::workload::{Action, Advice, Daemon, Step, Until};
 
 use super::access;
 use super::cgroup_file::cgroup_file;

@@ -1,8 +1,8 @@
 //! Records of runs that never were, for tests.
 
 use mm::capture::{Capture, Frame};
-use mm::outcome::{Latency, Outcome, Status, StepOutcome};
 use mm::units::{Bytes, Nanos};
+use scenario::outcome::{Latency, Outcome, Status, StepOutcome};
 
 use crate::Study;
 use crate::hash::sha256;

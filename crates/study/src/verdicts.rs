@@ -204,7 +204,7 @@ fn basis(verdicts: &[&ArmVerdict]) -> String {
 mod tests {
     use super::*;
     use crate::testing::{run, study};
-    use mm::outcome::UNAVAILABLE;
+    use scenario::outcome::UNAVAILABLE;
 
     #[test]
     fn an_arm_is_held_against_the_first_where_both_have_numbers() {

@@ -8,10 +8,12 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use mm::recording::Stream;
-use mm::scenario::Scenario;
 use mm::units::{Bytes, Nanos, PageSize};
-use mm::workload::{Access, Action, Map, Pattern, Process, Replay, Size, Step, Target, Until, Via};
+use scenario::Scenario;
+use scenario::recording::Stream;
+use scenario::workload::{
+    Access, Action, Map, Pattern, Process, Replay, Size, Step, Target, Until, Via,
+};
 
 /// The least time that a kernel takes for a page in a mapping or the page cache, for any step, and
 /// for a process that another one starts or waits for, in seconds.

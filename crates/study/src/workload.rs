@@ -1,7 +1,7 @@
 //! `[[cgroup]]` and `[[process]]`: what asks for memory.
 
 use mm::units::{Bytes, Nanos};
-use mm::workload::{Cgroup, Process, Start, Workload};
+use scenario::workload::{Cgroup, Process, Start, Workload};
 
 use super::cgroup_file::cgroup_file;
 use super::names::{Kind, Names};

@@ -32,6 +32,11 @@ const CRATES: &[Crate] = &[
     Crate {
         name: "mm",
         may_use: &[],
+        reach: Reach::Pure(&["libm", "thiserror"]),
+    },
+    Crate {
+        name: "scenario",
+        may_use: &["mm"],
         reach: Reach::Pure(&["crc32fast", "libm", "thiserror"]),
     },
     Crate {
@@ -41,7 +46,7 @@ const CRATES: &[Crate] = &[
     },
     Crate {
         name: "sim",
-        may_use: &["mm", "guard"],
+        may_use: &["mm", "scenario", "guard"],
         reach: Reach::Pure(&["libm", "thiserror"]),
     },
     Crate {
@@ -76,29 +81,31 @@ const CRATES: &[Crate] = &[
     },
     Crate {
         name: "guest",
-        may_use: &["mm", "guard", "host"],
+        may_use: &["mm", "scenario", "guard", "host"],
         reach: Reach::Without(EDGE),
     },
     Crate {
         name: "study",
-        may_use: &["mm", "guard", "sim"],
+        may_use: &["mm", "scenario", "guard", "sim"],
         reach: Reach::Without(&["clap", "anyhow", "rayon", "rustix", "tempfile"]),
     },
     Crate {
         name: "lab",
-        may_use: &["files", "mm", "guard", "sim", "evidence", "look", "study"],
+        may_use: &[
+            "files", "mm", "scenario", "guard", "sim", "evidence", "look", "study",
+        ],
         reach: Reach::Without(&["clap", "anyhow"]),
     },
     Crate {
         name: "causes",
-        may_use: &["mm", "host", "lab"],
+        may_use: &["mm", "scenario", "host", "lab"],
         reach: Reach::Without(&["clap"]),
     },
     Crate {
         name: "plimsoll",
         may_use: &[
-            "files", "mm", "guard", "sim", "change", "conf", "evidence", "look", "host", "guest",
-            "study", "lab",
+            "files", "mm", "scenario", "guard", "sim", "change", "conf", "evidence", "look",
+            "host", "guest", "study", "lab",
         ],
         reach: Reach::Without(&[]),
     },

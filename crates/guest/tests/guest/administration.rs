@@ -3,13 +3,13 @@
 use std::fs;
 
 use mm::capture::Capture;
-use mm::outcome::UNAVAILABLE;
-use mm::scenario::Scenario;
 use mm::settings::{Setting, Settings};
 use mm::units::Bytes;
-use mm::workload::{Action, Cgroup, Until};
 use plimsoll_guest as guest;
 use plimsoll_guest::{ERROR, Prepared, Recorder, SKIPPED};
+use scenario::Scenario;
+use scenario::outcome::UNAVAILABLE;
+use scenario::workload::{Action, Cgroup, Until};
 
 use crate::bench::*;
 

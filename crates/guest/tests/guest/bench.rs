@@ -5,16 +5,16 @@ use std::fs;
 
 use host::Root;
 use mm::capture::Capture;
-use mm::machine::{File, Machine};
-use mm::outcome::{Outcome, StepOutcome};
-use mm::scenario::Scenario;
 use mm::settings::Settings;
 use mm::units::{Bytes, Nanos};
-use mm::workload::{
-    Access, Action, Huge, Map, Pattern, Process, Start, Step, Target, Think, Via, Workload,
-};
 use plimsoll_guest as guest;
 use plimsoll_guest::{Place, Recorder};
+use scenario::Scenario;
+use scenario::machine::{File, Machine};
+use scenario::outcome::{Outcome, StepOutcome};
+use scenario::workload::{
+    Access, Action, Huge, Map, Pattern, Process, Start, Step, Target, Think, Via, Workload,
+};
 
 pub(crate) const FILE: u64 = 300_000;
 
@@ -86,7 +86,7 @@ pub(crate) fn scenario(processes: Vec<Process>) -> Scenario {
             swaps: vec![],
             files: vec![file("data"), file("short"), file("missing")],
             costs: vec![],
-            file_system: mm::machine::FileSystem::Ext4,
+            file_system: scenario::machine::FileSystem::Ext4,
             recorded_on: None,
             available: None,
         },

@@ -3,10 +3,10 @@
 use std::fs;
 
 use mm::capture::Frame;
-use mm::outcome::UNAVAILABLE;
-use mm::scenario::Scenario;
 use mm::units::Bytes;
-use mm::workload::{Action, Daemon, Map, Start};
+use scenario::Scenario;
+use scenario::outcome::UNAVAILABLE;
+use scenario::workload::{Action, Daemon, Map, Start};
 
 use crate::bench::*;
 

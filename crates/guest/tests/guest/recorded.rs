@@ -4,10 +4,10 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use mm::outcome::{Outcome, Status};
-use mm::recording::{Kind, Part, Recording, Run, Writer, file_name};
 use mm::units::{Bytes, Nanos};
-use mm::workload::{Access, Action, Pace, Replay};
+use scenario::outcome::{Outcome, Status};
+use scenario::recording::{Kind, Part, Recording, Run, Writer, file_name};
+use scenario::workload::{Access, Action, Pace, Replay};
 
 use crate::bench::*;
 

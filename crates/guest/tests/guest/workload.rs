@@ -3,13 +3,13 @@
 use std::fs;
 
 use crate::bench::*;
-use mm::outcome::FAILED;
-use mm::outcome::{PROGRESS, Status};
 use mm::units::{Bytes, Nanos};
-use mm::workload::{
+use plimsoll_guest as guest;
+use scenario::outcome::FAILED;
+use scenario::outcome::{PROGRESS, Status};
+use scenario::workload::{
     Access, Action, Advice, Content, ContentShare, Map, Pattern, Start, Target, Think, Until, Via,
 };
-use plimsoll_guest as guest;
 
 #[test]
 fn a_file_is_read_to_its_end_by_every_way() {

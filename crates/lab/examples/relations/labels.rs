@@ -51,7 +51,7 @@ pub(crate) fn each_action(seed: u64) -> Result<(), String> {
         let label = format!("step {number}");
         let step = outcome.labelled(&label).next();
         let step = step.ok_or_else(|| format!("no figure for {action}"))?;
-        if step.status != mm::outcome::Status::Done {
+        if step.status != scenario::outcome::Status::Done {
             return Err(format!("{action}: {:?}", step.status));
         }
     }

@@ -1,6 +1,6 @@
 //! Two machines of which one has more.
 
-use mm::outcome::Outcome;
+use scenario::outcome::Outcome;
 
 use crate::draw::{Sketch, small};
 use crate::run::{counter, thrice};

@@ -2,11 +2,11 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use mm::outcome::Outcome;
 use mm::vmstat::{self, Vmstat};
 use plimsoll_lab::bench::{Bench as _, Run};
 use plimsoll_lab::calibration;
 use plimsoll_lab::model_bench::ModelBench;
+use scenario::outcome::Outcome;
 use study::Study;
 
 use crate::draw::Sketch;

@@ -35,7 +35,7 @@ pub(crate) fn names(seed: u64) -> Result<(), String> {
         notes.for_each(|(_, text)| *text = text.replace(&suffix, ""));
     }
     let capture = other.capture;
-    let other = mm::outcome::Outcome::from_capture(capture).map_err(|why| why.to_string())?;
+    let other = scenario::outcome::Outcome::from_capture(capture).map_err(|why| why.to_string())?;
     identical(&plain, &other)
 }
 

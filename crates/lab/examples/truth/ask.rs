@@ -10,11 +10,11 @@ use std::time::Duration;
 use std::{fs, thread};
 
 use anyhow::{Context, Result, bail};
-use mm::outcome::Outcome;
 use plimsoll_lab::bench::{Bench as _, Run};
 use plimsoll_lab::calibration;
 use plimsoll_lab::model_bench::ModelBench;
 use plimsoll_lab::store::Store;
+use scenario::outcome::Outcome;
 use study::Study;
 use study::compare::Reading;
 

@@ -1,9 +1,9 @@
 //! Pages that are dealt with by the batch: a per-CPU list draws them from its zone, and new ones
 //! come to their list; `calibration/draw.toml`.
 
-use mm::calibration::Costs;
 use mm::rules::{self, Mechanism};
 use mm::zoneinfo::Zoneinfo;
+use scenario::calibration::Costs;
 
 use super::error::CalibrateError;
 use super::figures::{Figures, positive, ps};

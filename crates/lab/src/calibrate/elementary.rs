@@ -1,6 +1,6 @@
 //! Reading, touching, and processes: `calibration/costs.toml`.
 
-use mm::calibration::Costs;
+use scenario::calibration::Costs;
 
 use super::error::CalibrateError;
 use super::figures::{Figures, positive, ps};

@@ -2,8 +2,8 @@
 
 use mm::capture::Capture;
 use mm::diskstats::{self, Diskstats};
-use mm::outcome::{Latency, OBSERVER, Outcome};
 use mm::vmstat::Vmstat;
+use scenario::outcome::{Latency, OBSERVER, Outcome};
 
 use super::error::CalibrateError;
 use study::stats;
@@ -15,7 +15,7 @@ pub(super) struct Figures(pub(super) Outcome);
 impl Figures {
     /// Those of a run.
     pub(super) fn new(capture: Capture) -> Result<Self, CalibrateError> {
-        let missing = |e: mm::outcome::OutcomeError| CalibrateError::Missing(e.to_string());
+        let missing = |e: scenario::outcome::OutcomeError| CalibrateError::Missing(e.to_string());
         Outcome::from_capture(capture).map(Self).map_err(missing)
     }
 

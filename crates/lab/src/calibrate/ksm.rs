@@ -1,7 +1,7 @@
 //! Samepage merging: `calibration/ksm.toml`.
 
-use mm::calibration::Costs;
 use mm::rules::{self, Mechanism};
+use scenario::calibration::Costs;
 
 use super::error::CalibrateError;
 use super::figures::{Figures, positive, ps};
@@ -181,7 +181,7 @@ fn levels_to_hits(pages: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mm::calibration::Calibration;
+    use scenario::calibration::Calibration;
 
     use crate::calibrate::{COMPANY, KSM, run};
     use crate::model_bench::ModelBench;

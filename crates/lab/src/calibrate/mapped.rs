@@ -1,6 +1,6 @@
 //! Mapping and taking mapped pages of files: `calibration/mapped.toml`.
 
-use mm::calibration::Costs;
+use scenario::calibration::Costs;
 
 use super::error::CalibrateError;
 use super::figures::{Figures, positive, ps};
@@ -22,7 +22,7 @@ pub(super) fn costs(costs: &mut Costs, figures: &Figures) -> Result<(), Calibrat
 #[cfg(test)]
 mod tests {
     use mm::capture::{Capture, Frame};
-    use mm::outcome::STEPS;
+    use scenario::outcome::STEPS;
 
     use super::*;
 

@@ -1,6 +1,6 @@
 //! The end of a read: `calibration/read.toml`.
 
-use mm::calibration::Costs;
+use scenario::calibration::Costs;
 
 use super::error::CalibrateError;
 use super::figures::{Figures, ps, two_costs};

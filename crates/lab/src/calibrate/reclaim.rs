@@ -1,7 +1,7 @@
 //! What kswapd takes: `calibration/reclaim.toml` and `calibration/pass.toml`.
 
-use mm::calibration::Costs;
 use mm::rules::{self, Mechanism};
+use scenario::calibration::Costs;
 
 use super::error::CalibrateError;
 use super::figures::{Figures, nanos, positive, ps, two_costs};

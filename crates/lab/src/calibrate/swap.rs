@@ -1,7 +1,7 @@
 //! Swap, mapped files, direct I/O and aging: `calibration/swap.toml`, arm by arm.
 
-use mm::calibration::Costs;
 use mm::rules::{self, Mechanism};
+use scenario::calibration::Costs;
 
 use super::error::CalibrateError;
 use super::figures::{Figures, nanos, positive, ps, two_costs};
@@ -192,7 +192,7 @@ mod tests {
     use crate::calibrate::{SWAP, run};
     use crate::model_bench::ModelBench;
     use mm::capture::{Capture, Frame};
-    use mm::outcome::STEPS;
+    use scenario::outcome::STEPS;
     use std::fmt::Write as _;
     use study::Study;
 

@@ -1,6 +1,6 @@
 //! Dirty pages of files, and their writing: `calibration/write.toml` and `flush.toml`.
 
-use mm::calibration::Costs;
+use scenario::calibration::Costs;
 
 use super::error::CalibrateError;
 use super::figures::{Figures, nanos, ps};

@@ -1,8 +1,8 @@
 //! The charts of a report and their captions.
 
-use mm::outcome::Outcome;
 use mm::units::Nanos;
-use mm::workload::{Action, Step, Target};
+use scenario::outcome::Outcome;
+use scenario::workload::{Action, Step, Target};
 
 use super::chart::{Bar, Bars, Ink, LoadLineChart, Words, both};
 use super::html::Escaped;

@@ -2,9 +2,9 @@
 
 use mm::capture::{Capture, Frame};
 use mm::meminfo::{self, Meminfo};
-use mm::outcome::Outcome;
 use mm::units::{Bytes, Kib, Nanos, PageSize, Pages};
 use mm::zoneinfo::{self, Watermarks, Zoneinfo};
+use scenario::outcome::Outcome;
 
 /// One line: seconds since the run began, and GiB.
 pub(crate) type Points = Vec<(f64, f64)>;

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use mm::outcome::Status;
+use scenario::outcome::Status;
 
 use super::chart::{Dot, Ink, Strip, Strips, Sweep, Words, both, one};
 use super::html::Escaped;

@@ -1,7 +1,7 @@
 //! Who survived: one row a process, one mark an instance.
 
-use mm::outcome::Status;
-use mm::workload::{Action, Process, Step};
+use scenario::outcome::Status;
+use scenario::workload::{Action, Process, Step};
 
 use super::html::Escaped;
 use super::pair::{Pair, first};

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use mm::scenario::Scenario;
-use mm::workload::Action;
+use scenario::Scenario;
+use scenario::workload::Action;
 
 use super::elf;
 use crate::bench::BenchError;

@@ -13,8 +13,8 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use mm::machine::{Disk, FileSystem, Machine};
 use mm::units::{Bytes, Nanos};
+use scenario::machine::{Disk, FileSystem, Machine};
 
 use super::failed::failed;
 use super::initramfs::Archive;

@@ -9,9 +9,9 @@ use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use mm::machine::{Disk, Machine, SwapBacking};
-use mm::recording::{self, Recorded};
 use mm::units::Bytes;
+use scenario::machine::{Disk, Machine, SwapBacking};
+use scenario::recording::{self, Recorded};
 
 use super::failed::failed;
 use super::tools;
@@ -304,8 +304,8 @@ fn leaf(line: &str) -> Option<Extent> {
 mod tests {
     use std::os::unix::fs::MetadataExt as _;
 
-    use mm::machine::{self, Swap};
     use mm::units::Nanos;
+    use scenario::machine::{self, Swap};
 
     use super::*;
 
@@ -336,7 +336,7 @@ mod tests {
             }],
             files: files_mib.iter().enumerate().map(file).collect(),
             costs: vec![],
-            file_system: mm::machine::FileSystem::Ext4,
+            file_system: scenario::machine::FileSystem::Ext4,
             recorded_on: None,
             available: None,
         }

@@ -6,8 +6,8 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use mm::machine::{Disk, Machine, SwapBacking};
 use mm::units::{Bytes, Nanos};
+use scenario::machine::{Disk, Machine, SwapBacking};
 
 use super::failed::failed;
 use super::kernel::Kernel;
@@ -96,7 +96,7 @@ pub(super) fn wanted_by<'a>(
     modules: &'a [Module],
     machine: &Machine,
 ) -> impl Iterator<Item = &'a Module> {
-    let is_zram = |swap: &mm::machine::Swap| matches!(swap.backing, SwapBacking::Zram { .. });
+    let is_zram = |swap: &scenario::machine::Swap| matches!(swap.backing, SwapBacking::Zram { .. });
     let zram = machine.swaps.iter().any(is_zram);
     modules
         .iter()
@@ -319,7 +319,7 @@ mod tests {
         }
     }
 
-    fn machine(swaps: Vec<mm::machine::Swap>) -> Machine {
+    fn machine(swaps: Vec<scenario::machine::Swap>) -> Machine {
         let disk = Disk {
             name: "disk".into(),
             size: Bytes(4 << 30),
@@ -339,7 +339,7 @@ mod tests {
             swaps,
             files: vec![],
             costs: vec![],
-            file_system: mm::machine::FileSystem::Ext4,
+            file_system: scenario::machine::FileSystem::Ext4,
             recorded_on: None,
             available: None,
         }
@@ -366,7 +366,7 @@ mod tests {
         ];
         assert_eq!(names(&machine(vec![])), order);
         let backing = SwapBacking::Zram { ratio_milli: 3000 };
-        let zram = mm::machine::Swap {
+        let zram = scenario::machine::Swap {
             backing,
             size: Bytes::MIB,
         };

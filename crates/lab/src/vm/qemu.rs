@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use mm::machine::{Disk, Machine};
+use scenario::machine::{Disk, Machine};
 
 use super::{outbox, tools};
 use crate::bench::BenchError;
@@ -311,7 +311,7 @@ mod tests {
             swaps: vec![],
             files: vec![],
             costs: vec![],
-            file_system: mm::machine::FileSystem::Ext4,
+            file_system: scenario::machine::FileSystem::Ext4,
             recorded_on: None,
             available: None,
         }

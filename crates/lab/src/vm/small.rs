@@ -10,8 +10,8 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
-use mm::machine::{Disk, FileSystem, Machine};
 use mm::units::Bytes;
+use scenario::machine::{Disk, FileSystem, Machine};
 
 use super::failed::failed;
 use super::initramfs::Archive;

@@ -1,9 +1,9 @@
 //! Runs that are made up, for tests of the report.
 
 use mm::capture::{Capture, Frame};
-use mm::outcome::{Latency, Outcome, Status, StepOutcome};
 use mm::units::{Bytes, Nanos};
 use plimsoll_lab::report::{Pair, Report};
+use scenario::outcome::{Latency, Outcome, Status, StepOutcome};
 use study::Study;
 use study::hash::sha256;
 use study::record::{MachineView, Provenance, Record, SCHEMA};

@@ -2,8 +2,8 @@
 
 use std::process::Command;
 
-use mm::recording::{Kind, Part, Run, Writer};
 use mm::units::{Bytes, Nanos};
+use scenario::recording::{Kind, Part, Run, Writer};
 use study::recording::pack;
 
 use crate::{bench, machine, stock};

@@ -9,7 +9,7 @@ use lab::bench::Progress;
 use lab::calibrate::{SIZES, calibrate};
 use lab::calibration;
 use lab::vm::{KernelChoice, VmBench, VmOptions};
-use mm::calibration::Calibration;
+use scenario::calibration::Calibration;
 use serde::Serialize;
 
 use crate::exit::ExitCode;

@@ -14,7 +14,7 @@ use lab::model_bench::ModelBench;
 use lab::report::{Pair, Report, gather};
 use lab::store::Store;
 use lab::vm::{Clock, KernelChoice, VmBench, VmOptions};
-use mm::calibration::Calibration;
+use scenario::calibration::Calibration;
 use study::compare::Row;
 use study::{Cost, Study, roughly};
 

@@ -1,7 +1,7 @@
 //! Memory that the bench holds from the beginning of a run to its end.
 
-use mm::scenario::Scenario;
 use mm::units::{Bytes, PageSize};
+use scenario::Scenario;
 
 use crate::bench::state::Bench;
 use crate::error::Error;

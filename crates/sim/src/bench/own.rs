@@ -8,10 +8,10 @@
 
 use core::ops::Range;
 
-use mm::access;
-use mm::scenario::Scenario;
 use mm::units::{Bytes, Nanos, PageSize};
-use mm::workload::{Access, Huge, Pattern, Via};
+use scenario::Scenario;
+use scenario::access;
+use scenario::workload::{Access, Huge, Pattern, Via};
 
 use crate::bench::state::{Bench, Part, Touch};
 use crate::error::Error;

@@ -3,9 +3,9 @@
 use crate::mm::memory::state::Region;
 use alloc::vec::Vec;
 use core::ops::Range;
-use mm::calibration::{Calibration, Costs};
-use mm::machine::{Machine, SwapBacking};
 use mm::units::{Bytes, PageSize};
+use scenario::calibration::{Calibration, Costs};
+use scenario::machine::{Machine, SwapBacking};
 
 /// The bench of a run.
 #[derive(Clone, Copy, Debug)]

@@ -16,8 +16,8 @@ use alloc::vec::Vec;
 use core::ops::Range;
 
 use mm::formula::wbt::Limits;
-use mm::machine;
 use mm::units::{Bytes, Nanos};
+use scenario::machine;
 
 use crate::block::disk::mq_deadline::BATCH;
 use crate::block::diskstats::Stats;

@@ -2,10 +2,10 @@
 
 use alloc::boxed::Box;
 
-use mm::access::{self, Operation};
-use mm::outcome::Status;
 use mm::units::{Bytes, Nanos, PageSize};
-use mm::workload::{Access, Target, Think, Via};
+use scenario::access::{self, Operation};
+use scenario::outcome::Status;
+use scenario::workload::{Access, Target, Think, Via};
 
 use crate::error::Error;
 use crate::machine::running::{Area, Running, Underway};

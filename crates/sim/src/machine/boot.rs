@@ -12,17 +12,17 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use mm::calibration::{Boot, USERS_LISTS_USED_UP};
 use mm::capture::Frame;
 use mm::catalogue::path_of;
 use mm::formula::batch::zone_batchsize;
 use mm::formula::reserve::protection;
 use mm::formula::watermarks::{MovableRule, Rule, SCALE_FACTOR, watermarks};
 use mm::inode_nr;
-use mm::machine::Machine;
 use mm::pagetypeinfo::{self, Pagetypeinfo};
 use mm::units::{Bytes, Nanos, PageSize, Pages};
 use mm::zoneinfo::{Zone as Layout, ZoneKind, Zoneinfo};
+use scenario::calibration::{Boot, USERS_LISTS_USED_UP};
+use scenario::machine::Machine;
 
 use crate::error::Error;
 use crate::machine::boot::late_pages::{chosen_min_free, early_size, early_sizes, late_pages};

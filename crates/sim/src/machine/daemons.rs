@@ -4,8 +4,8 @@ use guard::daemons::Host;
 use mm::meminfo::Meminfo;
 use mm::units::{Kib, Nanos};
 use mm::vmstat::Vmstat;
-use mm::workload::Daemon;
 use mm::zoneinfo::Zoneinfo;
+use scenario::workload::Daemon;
 
 use crate::error::Error;
 use crate::machine::system::System;

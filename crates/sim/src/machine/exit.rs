@@ -2,8 +2,8 @@
 
 use alloc::vec::Vec;
 
-use mm::outcome::{Status, StepOutcome};
 use mm::units::Nanos;
+use scenario::outcome::{Status, StepOutcome};
 
 use crate::machine::steps::step_without_operations;
 use crate::machine::system::System;

@@ -3,9 +3,9 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use mm::latency;
-use mm::outcome::{Status, StepOutcome};
 use mm::units::{Bytes, Nanos};
+use scenario::latency;
+use scenario::outcome::{Status, StepOutcome};
 
 /// Operations, their bytes and how long they took.
 #[derive(Clone, Debug)]

@@ -1,8 +1,8 @@
 //! Operations of one page each that is there: touches that change nothing, and `read()`s that do no
 //! more than note its use. As [`System::run_settled`] does them, without its loop over pages.
 
-use mm::access::Operation;
 use mm::units::{Nanos, PageSize};
+use scenario::access::Operation;
 
 use crate::machine::running::Running;
 use crate::machine::settled::{Place, Settled};

@@ -4,9 +4,9 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use mm::machine::{Machine, SwapBacking};
-use mm::scenario::Scenario;
 use mm::units::{Bytes, PageSize};
+use scenario::Scenario;
+use scenario::machine::{Machine, SwapBacking};
 
 use crate::error::Error;
 use crate::mm::filemap::state::File;

@@ -7,10 +7,10 @@ use core::fmt::Write as _;
 
 use mm::capture::{Capture, Frame};
 use mm::lru_gen::TABLE;
-use mm::outcome::{PROGRESS, STEPS, StepOutcome};
 use mm::psi::PATHS;
 use mm::units::{Bytes, Nanos};
-use mm::workload::Workload;
+use scenario::outcome::{PROGRESS, STEPS, StepOutcome};
+use scenario::workload::Workload;
 
 use crate::error::Error;
 use crate::fs::proc::Procfs;

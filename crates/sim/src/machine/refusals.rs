@@ -3,9 +3,9 @@
 use alloc::format;
 use alloc::string::{String, ToString};
 
-use mm::scenario::Scenario;
 use mm::units::Bytes;
-use mm::workload::{Access, Action, Advice, Huge, Map, Process, Step, Target, Workload};
+use scenario::Scenario;
+use scenario::workload::{Access, Action, Advice, Huge, Map, Process, Step, Target, Workload};
 
 use crate::error::Error;
 

@@ -4,10 +4,10 @@ use alloc::boxed::Box;
 use alloc::string::String;
 use core::ops::Range;
 
-use mm::outcome::Status;
-use mm::recording::{Kind, Run};
 use mm::units::{Nanos, PageSize};
-use mm::workload::{Pace, Replay};
+use scenario::outcome::Status;
+use scenario::recording::{Kind, Run};
+use scenario::workload::{Pace, Replay};
 
 use crate::error::Error;
 use crate::fs::fs_writeback::state::Syncing;

@@ -2,9 +2,9 @@
 
 use alloc::vec::Vec;
 
-use mm::recording::{Cursor, Run, Stream};
 use mm::units::Nanos;
-use mm::workload::{Pace, Replay};
+use scenario::recording::{Cursor, Run, Stream};
+use scenario::workload::{Pace, Replay};
 
 use crate::fs::fs_writeback::state::Syncing;
 use crate::machine::figures::Figures;

@@ -2,9 +2,9 @@
 
 use alloc::string::String;
 
-use mm::access::Ahead;
 use mm::units::{Bytes, Nanos};
-use mm::workload::Access;
+use scenario::access::Ahead;
+use scenario::workload::Access;
 
 use crate::fs::fs_writeback::state::Syncing;
 use crate::machine::figures::Figures;

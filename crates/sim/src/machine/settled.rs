@@ -4,9 +4,9 @@
 //! Each operation goes this way as long as nothing can come between it and its end; the first that
 //! does not is begun as any other ([`System::run_settled`] leaves it alone).
 
-use mm::access::{self, Operation};
 use mm::units::{Bytes, Nanos, PageSize};
-use mm::workload::{Target, Think, Via};
+use scenario::access::{self, Operation};
+use scenario::workload::{Target, Think, Via};
 
 use crate::machine::running::{Area, Running, Underway};
 use crate::machine::system::System;

@@ -2,11 +2,11 @@
 
 use crate::fs::fs_writeback::state::Syncing;
 use crate::sched::core::Sleep;
-use mm::outcome::Latency;
-use mm::outcome::Status;
-use mm::outcome::StepOutcome;
 use mm::units::Bytes;
 use mm::units::Nanos;
+use scenario::outcome::Latency;
+use scenario::outcome::Status;
+use scenario::outcome::StepOutcome;
 
 /// What stops the operations of an access for now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

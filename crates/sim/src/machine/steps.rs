@@ -1,11 +1,11 @@
 //! What each step of a process does to the machine.
 
 use alloc::string::String;
-use mm::contents::Contents;
-use mm::outcome::{Latency, Status, StepOutcome};
 use mm::settings::Setting;
 use mm::units::{Bytes, Nanos, PageSize};
-use mm::workload::{Action, Advice, Huge, Map, Step, Target, Until};
+use scenario::contents::Contents;
+use scenario::outcome::{Latency, Status, StepOutcome};
+use scenario::workload::{Action, Advice, Huge, Map, Step, Target, Until};
 
 use crate::error::Error;
 use crate::machine::running::Area;

@@ -6,13 +6,13 @@ use alloc::vec::Vec;
 
 use guard::Touch;
 use guard::daemons::Daemons;
-use mm::calibration::Costs;
 use mm::capture::Capture;
-use mm::machine::FileSystem;
-use mm::outcome::Status;
-use mm::scenario::Scenario;
 use mm::units::{Bytes, Nanos};
-use mm::workload::{Action, Start, Workload};
+use scenario::Scenario;
+use scenario::calibration::Costs;
+use scenario::machine::FileSystem;
+use scenario::outcome::Status;
+use scenario::workload::{Action, Start, Workload};
 
 use crate::bench::state::Bench;
 use crate::block::blk_mq::complete_request;

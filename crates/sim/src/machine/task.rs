@@ -5,10 +5,10 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use mm::access::{self, Ahead, Operations};
-use mm::outcome::{Latency, Status, StepOutcome};
 use mm::units::{Bytes, Nanos};
-use mm::workload::{Access, Action, Process, Start, Step, Until};
+use scenario::access::{self, Ahead, Operations};
+use scenario::outcome::{Latency, Status, StepOutcome};
+use scenario::workload::{Access, Action, Process, Start, Step, Until};
 
 use crate::bench::state::Own;
 use crate::machine::figures::Figures;

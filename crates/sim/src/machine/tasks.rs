@@ -3,8 +3,8 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use mm::scenario::Scenario;
 use mm::units::Nanos;
+use scenario::Scenario;
 
 use crate::bench::state::Bench;
 use crate::error::Error;

@@ -13,7 +13,7 @@ use mm::formula::min_free::for_huge_pages;
 use mm::rules::Mechanism;
 use mm::settings::Setting;
 use mm::units::{Bytes, Kib, Nanos, PageSize, Pages};
-use mm::workload::Huge;
+use scenario::workload::Huge;
 
 use crate::error::Error;
 use crate::mm::page_alloc::zone::HUGE_PAGES;

@@ -347,8 +347,8 @@ impl File {
 mod tests {
     use alloc::vec::Vec;
 
-    use mm::machine;
     use mm::units::{Bytes, Nanos};
+    use scenario::machine;
 
     use super::*;
     use crate::block::disk::Disk;

@@ -1,8 +1,8 @@
 //! Kernel samepage merging (`mm/ksm.c`): ksmd scans the pages of mergeable regions and lets equal
 //! ones share one page, which is copied again when somebody writes to it.
 //!
-//! A page's bytes are one word ([`mm::contents`]): pages are equal where their words are, and a
-//! checksum is the word itself.
+//! A page's bytes are one word ([`scenario::contents`]): pages are equal where their words are, and
+//! a checksum is the word itself.
 
 mod candidate;
 mod files;

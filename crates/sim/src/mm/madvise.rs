@@ -2,7 +2,7 @@
 //! `mm/fadvise.c`, `mm/mlock.c`).
 
 use mm::units::Nanos;
-use mm::workload::{Advice, Huge, Target};
+use scenario::workload::{Advice, Huge, Target};
 
 use crate::error::Error;
 use crate::machine::running::Area;
@@ -159,7 +159,11 @@ impl<'a> System<'a> {
             None => Ok(None),
             Some(Stop::Wait(sleep)) => Ok(Some(Flow::Blocked(sleep))),
             Some(Stop::Killed) => {
-                self.end_task(task, self.memory.cpu.now(), &mm::outcome::Status::Killed(9));
+                self.end_task(
+                    task,
+                    self.memory.cpu.now(),
+                    &scenario::outcome::Status::Killed(9),
+                );
                 Ok(Some(Flow::Ended))
             }
             Some(_) => Ok(Some(Flow::Continue)),

@@ -5,7 +5,7 @@ pub(crate) mod swap_in;
 
 use core::ops::Range;
 
-use mm::workload::Huge;
+use scenario::workload::Huge;
 
 use crate::machine::tunables::Tunables;
 use crate::mm::filemap::state::Progress;

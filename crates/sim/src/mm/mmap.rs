@@ -1,7 +1,7 @@
 //! A process's regions come and go (`mm/mmap.c`).
 
 use mm::units::{Bytes, PageSize};
-use mm::workload::Huge;
+use scenario::workload::Huge;
 
 use crate::error::Error;
 use crate::machine::placing::too_large;

@@ -2,9 +2,9 @@
 
 use alloc::vec::Vec;
 
-use mm::calibration::Costs;
 use mm::units::Nanos;
-use mm::workload::Cgroup;
+use scenario::calibration::Costs;
+use scenario::workload::Cgroup;
 
 use crate::block::disk::Disk;
 use crate::error::Error;

@@ -5,8 +5,8 @@
 
 use alloc::vec::Vec;
 
-use mm::calibration::Costs;
 use mm::units::Nanos;
+use scenario::calibration::Costs;
 
 use crate::mm::memcontrol::group_id::GroupId;
 use crate::mm::page_writeback::Throttled;

@@ -9,15 +9,15 @@
 mod boot;
 
 use boot::{MEMINFO, VMSTAT, ZONEINFO};
-use mm::calibration::{Boot, Calibration, Costs};
 use mm::capture::{Capture, Frame};
-use mm::machine::{Disk, File, Machine, Swap, SwapBacking};
-use mm::outcome::{Outcome, Status, StepOutcome};
-use mm::scenario::Scenario;
 use mm::settings::{Setting, Settings};
 use mm::units::{Bytes, Nanos};
 use mm::vmstat::Vmstat;
-use mm::workload::{
+use scenario::Scenario;
+use scenario::calibration::{Boot, Calibration, Costs};
+use scenario::machine::{Disk, File, Machine, Swap, SwapBacking};
+use scenario::outcome::{Outcome, Status, StepOutcome};
+use scenario::workload::{
     Access, Action, Huge, Map, Pattern, Process, Start, Step, Target, Think, Until, Via, Workload,
 };
 
@@ -176,7 +176,7 @@ pub fn scenario(files: &[u64], processes: Vec<Process>) -> Scenario {
             swaps: vec![],
             files: files.iter().enumerate().map(file).collect(),
             costs: vec![],
-            file_system: mm::machine::FileSystem::Ext4,
+            file_system: scenario::machine::FileSystem::Ext4,
             recorded_on: None,
             available: None,
         },

@@ -1,7 +1,7 @@
 //! Studies on other machines.
 
 use mm::settings::Setting;
-use mm::workload::Size;
+use scenario::workload::Size;
 
 use super::*;
 use crate::BUILT_IN;
@@ -72,7 +72,7 @@ fn swap_and_cpus_are_those_at_hand() {
     assert_eq!((zram.swaps[0].size, zram.cpus), (Bytes(128 << 20), 4));
     assert!(matches!(
         zram.swaps[0].backing,
-        mm::machine::SwapBacking::Zram { ratio_milli: 3000 }
+        scenario::machine::SwapBacking::Zram { ratio_milli: 3000 }
     ));
 }
 

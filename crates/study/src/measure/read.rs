@@ -2,8 +2,8 @@
 
 use mm::capture::Frame;
 use mm::diskstats::{self, Diskstats};
-use mm::outcome::{FAILED, Outcome, PROGRESS, Status, StepOutcome};
 use mm::units::Nanos;
+use scenario::outcome::{FAILED, Outcome, PROGRESS, Status, StepOutcome};
 
 use super::{Against, Curve, DiskCounter, Item, Measure, Over, Source, Span, Take, Unit};
 use crate::stats;

@@ -1,6 +1,6 @@
 //! The JSON of a machine. Core types carry no JSON of their own; this is the shape at the edge.
 
-use mm::machine::{Machine, SwapBacking};
+use scenario::machine::{Machine, SwapBacking};
 use serde::{Deserialize, Serialize};
 
 /// A machine as a record tells it: bytes, nanoseconds, and bytes a second.
@@ -70,7 +70,7 @@ impl MachineView {
 }
 
 impl DiskView {
-    fn of(disk: &mm::machine::Disk) -> Self {
+    fn of(disk: &scenario::machine::Disk) -> Self {
         Self {
             name: disk.name.clone(),
             size: disk.size.0,

@@ -2,8 +2,8 @@
 
 use anyhow::bail;
 use mm::meminfo::Meminfo;
-use mm::scenario::Scenario;
 use mm::units::Bytes;
+use scenario::Scenario;
 use study::Study;
 
 /// What `--scale` says.

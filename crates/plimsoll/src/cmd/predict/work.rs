@@ -4,8 +4,8 @@ use lab::experiment::cpus;
 use std::time::Duration;
 
 use anyhow::bail;
-use mm::scenario::Scenario;
 use mm::units::Bytes;
+use scenario::Scenario;
 use study::{Study, Work};
 
 use super::scale::{self, Scale};

@@ -4,7 +4,6 @@
 
 use alloc::vec::Vec;
 
-use mm::calibration::Boot;
 use mm::capture::Frame;
 use mm::catalogue::path_of;
 use mm::formula::batch::zone_batchsize;
@@ -12,6 +11,7 @@ use mm::formula::min_free;
 use mm::formula::watermarks::ZoneSize;
 use mm::units::{Kib, PageSize, Pages};
 use mm::zoneinfo::{Zone as Layout, ZoneKind, Zoneinfo};
+use scenario::calibration::Boot;
 
 const PAGE: PageSize = PageSize::FOUR_KIB;
 const PAGEBLOCK: Pages = Pages(512);

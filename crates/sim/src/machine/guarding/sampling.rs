@@ -5,11 +5,11 @@ use alloc::vec::Vec;
 use guard::sample::{Counts, Disk, LOOKED_AT, Merging, Watermarks, Writeback, Zone};
 use guard::{Group, Held, Memory, Sample};
 use mm::diskstats::{DiskStats, Diskstats};
-use mm::machine;
 use mm::meminfo::Meminfo;
 use mm::rules::Mechanism;
 use mm::units::{Bytes, Nanos, PageSize, Pages};
 use mm::zoneinfo::Zoneinfo;
+use scenario::machine;
 
 use crate::machine::guarding::number;
 use crate::machine::guarding::state::Guarding;

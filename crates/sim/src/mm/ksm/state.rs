@@ -8,10 +8,10 @@ use crate::mm::ksm::tree::{AreaId, Place};
 use crate::mm::memcontrol::group_id::GroupId;
 use crate::mm::memory::state::Region;
 use alloc::vec::Vec;
-use mm::contents::Contents;
 use mm::formula::ksm_advisor::Advisor;
 use mm::formula::ksm_advisor::Bounds;
 use mm::units::Nanos;
+use scenario::contents::Contents;
 
 /// ksmd and what it knows.
 #[derive(Clone, Debug, Default)]

@@ -8,11 +8,11 @@ use crate::mm::ksm::state::Run;
 use crate::mm::memory::state::Region;
 use alloc::vec::Vec;
 
-use mm::contents::Contents;
 use mm::rules::Mechanism;
 use mm::units::Bytes;
 use mm::units::Nanos;
-use mm::workload::{Content, ContentShare, Huge, Map};
+use scenario::contents::Contents;
+use scenario::workload::{Content, ContentShare, Huge, Map};
 
 use crate::machine::tunables::Tunables;
 use crate::mm::ksm::state::Scan;

@@ -1,10 +1,10 @@
 //! ksmd as a thread (`ksm_scan_thread`).
 
 use guard::daemons;
-use mm::scenario::Scenario;
 use mm::settings::Setting;
 use mm::units::Nanos;
-use mm::workload::Action;
+use scenario::Scenario;
+use scenario::workload::Action;
 
 use crate::mm::ksm::state::{Ksm, Scan};
 use crate::mm::parts::Memory;

@@ -118,7 +118,7 @@ fn add_level(folios: &Folios, objects: &Objects, page: PageId, stat: &mut Stat) 
 mod tests {
     use alloc::vec;
 
-    use mm::workload::Cgroup;
+    use scenario::workload::Cgroup;
 
     use super::*;
 

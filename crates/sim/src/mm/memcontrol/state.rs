@@ -10,7 +10,7 @@ use alloc::string::String;
 use alloc::string::ToString;
 use alloc::vec::Vec;
 use mm::formula::protection::Unclaimed;
-use mm::workload::Cgroup;
+use scenario::workload::Cgroup;
 
 /// Fruitless rounds of reclaim after which a charge, a lowered limit or proactive reclaim gives up
 /// (`MAX_RECLAIM_RETRIES`).

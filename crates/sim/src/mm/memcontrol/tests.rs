@@ -7,7 +7,7 @@ use alloc::string::ToString as _;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use mm::workload::Cgroup;
+use scenario::workload::Cgroup;
 
 use super::*;
 

@@ -6,11 +6,11 @@ use crate::mm::page_alloc::zone::HUGE_PAGES;
 use crate::mm::swap_state::SwapReadahead;
 use alloc::vec::Vec;
 use core::ops::Range;
-use mm::contents::Contents;
 use mm::units::Bytes;
 use mm::units::Nanos;
 use mm::units::PageSize;
-use mm::workload::Huge;
+use scenario::contents::Contents;
+use scenario::workload::Huge;
 
 /// An anonymous region.
 #[derive(Clone, Debug)]

@@ -3,8 +3,8 @@
 use super::*;
 use crate::Study;
 use mm::capture::Capture;
-use mm::outcome::Latency;
 use mm::units::Bytes;
+use scenario::outcome::Latency;
 
 fn frame(at: u64, label: &str, files: &[(&str, &str)]) -> Frame {
     let files = files

@@ -1,6 +1,6 @@
 //! Merged pages under pressure: reclaim, swap, control groups and locks.
 
-use mm::workload::Cgroup;
+use scenario::workload::Cgroup;
 
 use super::*;
 use crate::mm::filemap::state::Progress;

@@ -7,7 +7,7 @@ use core::fmt;
 
 use super::code::{self, Last, MOST, take_number};
 use super::{BLOCK, FILES, Kind, MAGIC, Recorded, RecordedFile, Run, Stream};
-use crate::units::Bytes;
+use mm::units::Bytes;
 
 /// The largest recording that is read, unpacked.
 pub const LARGEST: Bytes = Bytes(1 << 30);

@@ -6,9 +6,9 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::capture::Capture;
 use crate::machine::Machine;
-use crate::units::{Bytes, Nanos, Pages};
+use mm::capture::Capture;
+use mm::units::{Bytes, Nanos, Pages};
 
 /// A calibration of one kernel on one bench.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -271,7 +271,7 @@ pub struct Boot {
     pub capture: Capture,
     /// When the machine was ready for a run, on its clock.
     pub ready: Nanos,
-    /// When its ticks began ([`crate::timer_list::ticks_began`]).
+    /// When its ticks began ([`mm::timer_list::ticks_began`]).
     pub ticks: Nanos,
     /// When its disks came: each flusher counts from then to when it first looks for old files.
     pub disks: Nanos,

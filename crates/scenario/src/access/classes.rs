@@ -3,8 +3,8 @@
 use alloc::vec::Vec;
 
 use super::Scatter;
-use crate::prng::Prng;
 use crate::workload::Class;
+use mm::prng::Prng;
 
 /// Blocks drawn by the use of their class. What a target has beyond its classes is never used; what
 /// the classes have beyond the target is left out.

@@ -9,7 +9,7 @@
 use alloc::vec::Vec;
 
 use super::{Kind, Run, Stream};
-use crate::units::Nanos;
+use mm::units::Nanos;
 
 const SAME_FILE: u8 = 1 << 3;
 const GOES_ON: u8 = 1 << 4;

@@ -9,7 +9,7 @@ use core::hint::black_box;
 use core::ops::Range;
 
 use super::{Operation, Operations, Order, Scatter, Tables};
-use crate::units::Nanos;
+use mm::units::Nanos;
 
 /// Operations drawn at a time: as many loads can be under way together.
 const AHEAD: usize = 64;
@@ -214,9 +214,9 @@ impl Guide {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::prng::Prng;
-    use crate::units::Bytes;
     use crate::workload::{Access, Pattern, Target, Think, Via};
+    use mm::prng::Prng;
+    use mm::units::Bytes;
 
     fn access(pattern: Pattern, write_percent: u8) -> Access {
         Access {

@@ -11,8 +11,8 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt::Write as _;
 
-use crate::capture::Capture;
-use crate::units::{Bytes, Nanos};
+use mm::capture::Capture;
+use mm::units::{Bytes, Nanos};
 
 /// Path of the note that holds the steps, in the last frame of a capture.
 pub const STEPS: &str = "plimsoll/steps";

@@ -5,7 +5,7 @@
 //! told apart is 2^42 ns, over an hour.
 
 use crate::outcome::Latency;
-use crate::units::Nanos;
+use mm::units::Nanos;
 
 /// Number of buckets.
 pub const BUCKETS: usize = 16 + (LAST_BIT - FIRST_BIT) * 16;

@@ -15,11 +15,11 @@ use alloc::format;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use crate::prng::Prng;
-use crate::units::{Bytes, Nanos};
 use crate::workload::{Access, Pattern, Target};
 use ahead::Guide;
 use classes::Classes;
+use mm::prng::Prng;
+use mm::units::{Bytes, Nanos};
 use pauses::Pauses;
 
 /// The stream of one step of one process instance. The step's path is its index among its process's

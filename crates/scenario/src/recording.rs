@@ -27,7 +27,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
-use crate::units::{Bytes, Nanos};
+use mm::units::{Bytes, Nanos};
 
 pub use code::Cursor;
 pub use container::{Cut, LARGEST, LONGEST_TEXT, Recording, RecordingError, Unpack, is_recording};

@@ -3,7 +3,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::units::{Bytes, Nanos};
+use mm::units::{Bytes, Nanos};
 
 /// A machine as a study describes it.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -12,10 +12,10 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::Scenario;
-use crate::capture::{Capture, Frame};
 use crate::machine::{Machine, SwapBacking};
-use crate::settings::Setting;
 use crate::workload::{Action, Process, Step, Target};
+use mm::capture::{Capture, Frame};
+use mm::settings::Setting;
 
 /// The author's names by those that stand for them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

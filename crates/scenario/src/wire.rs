@@ -10,12 +10,12 @@ use alloc::vec::Vec;
 use super::Scenario;
 use crate::machine::{Cost, Disk, File, FileSystem, Machine, Swap, SwapBacking};
 use crate::recording::Recorded;
-use crate::settings::{Setting, Settings};
-use crate::units::{Bytes, Nanos};
 use crate::workload::{
     Access, Action, Advice, Cgroup, Class, Content, ContentShare, Daemon, Huge, Map, Pace, Pattern,
     Process, Replay, Size, Start, Step, Target, Think, Until, Via, Workload,
 };
+use mm::settings::{Setting, Settings};
+use mm::units::{Bytes, Nanos};
 
 /// What can be told a VM.
 trait Wire: Sized {

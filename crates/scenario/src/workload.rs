@@ -6,8 +6,10 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::settings::Setting;
-use crate::units::{Bytes, Nanos};
+pub use mm::daemon::Daemon;
+pub use mm::quantity::{Size, Think};
+use mm::settings::Setting;
+use mm::units::{Bytes, Nanos};
 
 /// Everything that asks for memory in a scenario.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -47,19 +49,6 @@ pub struct Process {
     pub address_space: Option<Bytes>,
     /// What it does, in order.
     pub steps: Vec<Step>,
-}
-
-/// A size as a study says it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Size {
-    /// So many bytes.
-    Bytes(Bytes),
-    /// A share of `MemAvailable` as it is when the run begins, after the base settings: what fits a
-    /// machine depends on what its kernel has left.
-    OfAvailable {
-        /// The share in thousandths.
-        thousandths: u32,
-    },
 }
 
 /// When a process starts.
@@ -178,17 +167,6 @@ pub enum Action {
     },
 }
 
-/// A daemon that an administrator runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Daemon {
-    /// The ksmtuned service.
-    Ksmtuned,
-    /// Oracle's adaptivemmd.
-    Adaptivemmd,
-    /// The agent of Katalyst.
-    Katalyst,
-}
-
 /// When a repetition ends; it is checked before each round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Until {
@@ -265,25 +243,6 @@ pub struct Class {
     pub rate_micro: u64,
     /// How many pages.
     pub pages: u64,
-}
-
-/// How long a process sleeps after each operation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Think {
-    /// That long.
-    Constant(Nanos),
-    /// Each time from the shortest to the longest equally likely.
-    Uniform {
-        /// The shortest.
-        from: Nanos,
-        /// The longest.
-        to: Nanos,
-    },
-    /// Exponentially distributed, as between independent requests.
-    Exponential {
-        /// The mean.
-        mean: Nanos,
-    },
 }
 
 /// What an access, an advice or a lock is about.
@@ -413,41 +372,6 @@ pub enum Advice {
     Mergeable,
     /// `MADV_UNMERGEABLE`.
     Unmergeable,
-}
-
-impl Think {
-    /// It goes on at once.
-    pub const NONE: Self = Self::Constant(Nanos::ZERO);
-
-    /// How long on average.
-    #[must_use]
-    pub fn mean(self) -> Nanos {
-        match self {
-            Self::Constant(pause) => pause,
-            Self::Uniform { from, to } => Nanos(from.0.midpoint(to.0)),
-            Self::Exponential { mean } => mean,
-        }
-    }
-}
-
-impl Size {
-    /// The bytes it comes to where `available` is available, in whole pages of 4 KiB.
-    #[must_use]
-    pub fn at(self, available: Bytes) -> Bytes {
-        match self {
-            Self::Bytes(bytes) => bytes,
-            Self::OfAvailable { thousandths } => {
-                let share = u128::from(available.0) * u128::from(thousandths) / 1000;
-                Bytes(u64::try_from(share).unwrap_or(u64::MAX) / 4096 * 4096)
-            }
-        }
-    }
-}
-
-impl From<Bytes> for Size {
-    fn from(bytes: Bytes) -> Self {
-        Self::Bytes(bytes)
-    }
 }
 
 impl Workload {

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use super::code::{self, COMPUTE, Last, put_number};
 use super::container::{HEAD, WORD};
 use super::{BLOCK, FILES, MAGIC, Run};
-use crate::units::{Bytes, Nanos};
+use mm::units::{Bytes, Nanos};
 
 /// The most bytes that one item may take.
 const ITEM: usize = 80;

@@ -1,18 +1,31 @@
 //! One run, fully said: machine, workload, settings and seed. A bench turns it into an outcome.
 
+#![no_std]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+
+pub mod access;
+pub mod calibration;
+pub mod contents;
+pub mod latency;
+pub mod machine;
 mod names;
+pub mod outcome;
+pub mod recording;
 mod wire;
+pub mod workload;
 
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use crate::machine::Machine;
-use crate::prng::Prng;
 use crate::recording::Recorded;
-use crate::settings::Settings;
-use crate::units::Nanos;
 use crate::workload::{Action, Workload};
+use mm::prng::Prng;
+use mm::settings::Settings;
+use mm::units::Nanos;
 
 pub use names::Names;
 

@@ -1,9 +1,9 @@
 //! How long a process thinks after each operation: drawn in integers, so that every machine and
 //! both benches draw the same.
 
-use crate::prng::Prng;
-use crate::units::Nanos;
 use crate::workload::Think;
+use mm::prng::Prng;
+use mm::units::Nanos;
 
 /// The natural logarithm of 2, in 2^-32.
 const LN_2: u64 = 2_977_044_472;

@@ -7,8 +7,8 @@
 use alloc::vec::Vec;
 use core::ops::Range;
 
-use crate::units::Nanos;
 use crate::workload::{Content, Map};
+use mm::units::Nanos;
 
 /// The contents of a region of one process instance.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -120,10 +120,10 @@ fn mix(word: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::units::Bytes;
     use crate::workload::{ContentShare, Huge};
     use alloc::collections::BTreeMap;
     use alloc::vec;
+    use mm::units::Bytes;
 
     fn map(contents: Vec<ContentShare>) -> Map {
         Map {
