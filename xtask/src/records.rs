@@ -19,20 +19,26 @@ use anyhow::{Context, Result, anyhow, bail};
 
 use crate::{binary, process, score, tree};
 
-/// The stock kernels that a proof must hold on.
-const KERNELS: &[&str] = &["6.1", "6.12"];
+/// The kernels that a proof must hold on: those that are calibrated.
+fn kernels() -> Result<Vec<String>> {
+    let folder = tree::root().join("calibration");
+    let entries = fs::read_dir(&folder).with_context(|| folder.display().to_string())?;
+    let calibrated = entries.flatten().filter(|entry| entry.path().is_dir());
+    let names = calibrated.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    Ok(names.collect())
+}
 
 /// `cargo xtask records`.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
-    let wanted = Wanted::parse(arguments, &studies()?)?;
+    let kernels = kernels()?;
+    let wanted = Wanted::parse(arguments, &studies()?, kernels.len())?;
     let place = Place::of(&binary::release()?, &tree::root().join("target/records"))?;
     let failures = thread::scope(|scope| {
-        let prove = |kernel| {
-            let (wanted, place) = (&wanted, &place);
-            scope.spawn(move || prove_all(wanted, place, kernel))
-        };
-        let kernels: Vec<_> = KERNELS.iter().map(|kernel| prove(kernel)).collect();
-        let ended = kernels.into_iter().map(|kernel| kernel.join());
+        let (wanted, place) = (&wanted, &place);
+        let all = kernels.iter();
+        let threads = all.map(|kernel| scope.spawn(move || prove_all(wanted, place, kernel)));
+        let threads: Vec<_> = threads.collect();
+        let ended = threads.into_iter().map(|thread| thread.join());
         ended
             .map(|failures| failures.map_err(|_| anyhow!("a thread panicked")))
             .collect::<Result<Vec<_>>>()
@@ -68,8 +74,8 @@ struct Wanted {
 }
 
 impl Wanted {
-    fn parse(arguments: &[String], built_in: &[String]) -> Result<Self> {
-        let (mut studies, mut jobs) = (Vec::new(), usual_jobs());
+    fn parse(arguments: &[String], built_in: &[String], kernels: usize) -> Result<Self> {
+        let (mut studies, mut jobs) = (Vec::new(), usual_jobs(kernels));
         let mut arguments = arguments.iter();
         while let Some(argument) = arguments.next() {
             if argument == "--jobs" {
@@ -94,27 +100,27 @@ impl Wanted {
 }
 
 /// The CPUs shared among the kernels.
-fn usual_jobs() -> usize {
+fn usual_jobs(kernels: usize) -> usize {
     let cpus = thread::available_parallelism().map_or(1, NonZeroUsize::get);
-    cpus.div_ceil(KERNELS.len())
+    cpus.div_ceil(kernels)
 }
 
 /// A study that could not be proved whole on a kernel.
 #[derive(Clone, Debug)]
 struct Failure {
     study: String,
-    kernel: &'static str,
+    kernel: String,
     why: String,
 }
 
 /// Proves one study after the other on one kernel; a failure does not keep the others from it.
-fn prove_all(wanted: &Wanted, place: &Place, kernel: &'static str) -> Vec<Failure> {
+fn prove_all(wanted: &Wanted, place: &Place, kernel: &str) -> Vec<Failure> {
     let mut failures = Vec::new();
     for study in &wanted.studies {
         if let Err(why) = prove(study, kernel, wanted.jobs, place) {
             failures.push(Failure {
                 study: study.clone(),
-                kernel,
+                kernel: kernel.to_owned(),
                 why: format!("{why:#}"),
             });
         }
@@ -268,7 +274,7 @@ mod tests {
     #[test]
     fn studies_are_named_or_all_of_them() {
         let built_in = words(&["a", "b"]);
-        let parse = |arguments: &[&str]| Wanted::parse(&words(arguments), &built_in);
+        let parse = |arguments: &[&str]| Wanted::parse(&words(arguments), &built_in, 2);
         assert_eq!(parse(&[]).unwrap().studies, built_in);
         let some = parse(&["b", "--jobs", "3"]).unwrap();
         assert_eq!((some.studies, some.jobs), (words(&["b"]), 3));

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
 use lab::bench::Progress;
+use lab::vm::Stock;
 use lab::vm::small::Small;
 use lab::vm::{KernelChoice, VmOptions};
 use plimsoll_causes::draw::Drawn;
@@ -21,9 +22,6 @@ use plimsoll_causes::score::Score;
 use plimsoll_causes::{forms, tally};
 
 use self::options::Options;
-
-/// Kernels on which causes are made.
-const KERNELS: &[&str] = &["5.10", "6.1", "6.12", "newest"];
 
 /// What was measured, in the folder of the recipes.
 const MEASURED: &str = "measured.tsv";
@@ -85,7 +83,7 @@ fn orders(options: &Options) -> Result<Vec<Order>> {
     }
     let kernels: Vec<&str> = match &options.kernel {
         Some(kernel) => vec![kernel],
-        None => KERNELS.to_vec(),
+        None => Stock::names().collect(),
     };
     let mut orders = Vec::new();
     for seed in options.seeds() {

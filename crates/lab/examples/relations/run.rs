@@ -11,9 +11,6 @@ use study::Study;
 
 use crate::draw::Sketch;
 
-/// The kernels that drawn studies take turns with.
-const KERNELS: [&str; 2] = ["6.1", "6.12"];
-
 /// What a few pages more make of a figure beside what seeds do.
 const BEYOND: f64 = 0.1;
 
@@ -37,7 +34,8 @@ pub(crate) fn outcome(text: &str, kernel: usize, seed: u64) -> Result<Outcome, S
         let study = Study::parse(text, "drawn.toml").map_err(|why| why.to_string())?;
         let arm = &study.arms[0].name;
         let scenario = &study.scenario(arm, seed).map_err(|why| why.to_string())?;
-        let calibration = calibration::built_in(KERNELS[kernel % 2]);
+        let kernels: Vec<_> = calibration::kernels().collect();
+        let calibration = calibration::built_in(kernels[kernel % kernels.len()]);
         let calibration = calibration.map_err(|why| why.to_string())?;
         let bench = ModelBench::new(calibration);
         let capture = bench.run(Run { scenario }, &mut |_| {});

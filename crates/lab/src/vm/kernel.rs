@@ -16,7 +16,10 @@ use crate::bench::{BenchError, Progress};
 const MOST_BYTES: u64 = 256 << 20;
 
 /// What `--kernel` takes.
-const OTHERS: &str = "say host, 5.10, 6.1, 6.12, newest or the path of an image";
+fn others() -> String {
+    let names: Vec<&str> = Stock::names().collect();
+    format!("say host, {} or the path of an image", names.join(", "))
+}
 
 /// A kernel as a user names it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -91,8 +94,7 @@ fn of_this_machine() -> Result<Kernel, BenchError> {
     let release = uname.release().to_string_lossy();
     let image = PathBuf::from(format!("/boot/vmlinuz-{release}"));
     found(image, Path::new("/")).map_err(|error| {
-        let way_out = "name another with --kernel 6.1, 6.12 or an image's path";
-        BenchError::Unavailable(format!("this machine's kernel: {error}; {way_out}"))
+        BenchError::Unavailable(format!("this machine's kernel: {error}; {}", others()))
     })
 }
 
@@ -123,11 +125,11 @@ fn image_in(folder: &Path) -> Option<PathBuf> {
 /// An image anywhere; in a `boot` directory, its modules are looked for beside that.
 fn named(path: &Path) -> Result<Kernel, BenchError> {
     if !path.exists() {
-        let text = format!("kernel {}: no such file; {OTHERS}", path.display());
+        let text = format!("kernel {}: no such file; {}", path.display(), others());
         return Err(BenchError::Unavailable(text));
     }
     if path.is_dir() {
-        let text = format!("kernel {}: a directory; {OTHERS}", path.display());
+        let text = format!("kernel {}: a directory; {}", path.display(), others());
         return Err(BenchError::Unavailable(text));
     }
     let root = path
@@ -145,8 +147,9 @@ fn found(image: PathBuf, root: &Path) -> Result<Kernel, BenchError> {
     let bytes = named::read(&image, MOST_BYTES).map_err(|error| failed(&image, &error))?;
     let (release, build) = version(&bytes).ok_or_else(|| {
         let text = format!(
-            "{}: not a kernel image for x86 (a bzImage); {OTHERS}",
-            image.display()
+            "{}: not a kernel image for x86 (a bzImage); {}",
+            image.display(),
+            others()
         );
         BenchError::Unavailable(text)
     })?;
@@ -241,11 +244,11 @@ mod tests {
     #[test]
     fn what_is_no_kernel_is_refused_in_one_line() {
         let error = named(Path::new("6.5")).unwrap_err().to_string();
-        assert_eq!(error, format!("kernel 6.5: no such file; {OTHERS}"));
+        assert_eq!(error, format!("kernel 6.5: no such file; {}", others()));
         let error = named(Path::new("/bin")).unwrap_err().to_string();
-        assert_eq!(error, format!("kernel /bin: a directory; {OTHERS}"));
+        assert_eq!(error, format!("kernel /bin: a directory; {}", others()));
         let error = named(Path::new("/bin/sh")).unwrap_err().to_string();
         let what = "/bin/sh: not a kernel image for x86 (a bzImage)";
-        assert_eq!(error, format!("{what}; {OTHERS}"));
+        assert_eq!(error, format!("{what}; {}", others()));
     }
 }

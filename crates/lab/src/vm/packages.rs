@@ -39,7 +39,8 @@ struct Line {
 /// The packages whose names tell no release.
 const PACKAGES: [&str; 2] = ["linux-image-cloud-amd64", "linux-headers-cloud-amd64"];
 
-/// The security archive has 6.12 built for Debian 12, with its headers' programs.
+/// The stock kernels, the oldest first. The security archive has 6.12 built for Debian 12, with its
+/// headers' programs.
 const LINES: &[Line] = &[
     Line {
         stock: Stock::Linux5_10,
@@ -80,6 +81,11 @@ impl Stock {
     pub fn named(name: &str) -> Option<Self> {
         let line = LINES.iter().find(|line| line.name == name)?;
         Some(line.stock)
+    }
+
+    /// The names of all, the oldest first.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        LINES.iter().map(|line| line.name)
     }
 
     /// Its name, which is also its directory in the cache.
