@@ -203,20 +203,18 @@ impl Rewriter {
         let stop = Arc::new(AtomicBool::new(false));
         let told = Arc::clone(&stop);
         let every = Duration::from_nanos(every.0.max(Nanos::MILLI.0));
+        let is_told = move || told.load(Ordering::Relaxed);
         let rewrite = move || {
             let mut next = Instant::now() + every;
             for changes in 1.. {
-                while let Some(left) = next.checked_duration_since(Instant::now()) {
-                    if told.load(Ordering::Relaxed) {
-                        return;
-                    }
-                    thread::park_timeout(left);
+                if !sleeps_until(next, &is_told) {
+                    return;
                 }
                 next += every;
                 let range = range.start as usize..range.end as usize;
                 let written = range.filter(|&index| pages.is_written(index));
                 written.for_each(|index| pages.write(index, changes));
-                if told.load(Ordering::Relaxed) {
+                if is_told() {
                     return;
                 }
             }
@@ -231,6 +229,17 @@ impl Rewriter {
             thread: Some(thread),
         })
     }
+}
+
+/// Sleeps; false where it is told to stop meanwhile.
+fn sleeps_until(moment: Instant, is_told: &impl Fn() -> bool) -> bool {
+    while let Some(left) = moment.checked_duration_since(Instant::now()) {
+        if is_told() {
+            return false;
+        }
+        thread::park_timeout(left);
+    }
+    true
 }
 
 impl Drop for Rewriter {

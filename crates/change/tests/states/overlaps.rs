@@ -245,11 +245,11 @@ fn of_three_changes_two_are_killed_and_the_original_comes_back() {
                 let mut story = Story::new(cell);
                 let mut cuts = [one, other].into_iter();
                 for (at, setting) in three.iter().enumerate() {
-                    let cut = if at == whole {
-                        None
-                    } else {
-                        cuts.next().flatten()
-                    };
+                    let cut = cuts
+                        .by_ref()
+                        .take(usize::from(at != whole))
+                        .flatten()
+                        .next();
                     story.apply(*setting, cut, false);
                 }
                 seen += story.every_ending(&[None]);

@@ -201,29 +201,30 @@ impl Snapshot {
         let printed = self.printed_thresholds();
         let (frees, file) = (self.frees(), self.file()?);
         let percents: Vec<_> = tried(self.span(), percent).collect();
+        let rules = tried(self.span(), dirtyable);
+        let pairs = rules.flat_map(|rule| percents.iter().map(move |percent| (rule, *percent)));
+        let reserves: Vec<_> = self.reserves_in_turn().into_iter().collect();
         let mut all = Vec::new();
-        for (rule, of) in tried(self.span(), dirtyable) {
-            for &(percent, percent_row) in &percents {
-                for (reserve, totalreserve) in self.reserves_in_turn() {
-                    for &free in &frees {
-                        let memory = Dirtyable {
-                            free,
-                            totalreserve,
-                            file,
-                            anonymous: self.anonymous_that_can_go(),
-                        };
-                        let dirtyable = memory.below(self.high_memory(), rule);
-                        let thresholds =
-                            dirty::thresholds_by(percent, amounts, dirtyable, self.page);
-                        all.push(ThresholdsBy {
-                            dirtyable,
-                            thresholds,
-                            rows: [of, percent_row],
-                            reserve,
-                            fit: Fit::of(printed.map(|printed| printed == thresholds)),
-                        });
+        for ((rule, of), (percent, percent_row)) in pairs {
+            for &(reserve, totalreserve) in &reserves {
+                let of_memory = |&free: &Pages| {
+                    let memory = Dirtyable {
+                        free,
+                        totalreserve,
+                        file,
+                        anonymous: self.anonymous_that_can_go(),
+                    };
+                    let dirtyable = memory.below(self.high_memory(), rule);
+                    let thresholds = dirty::thresholds_by(percent, amounts, dirtyable, self.page);
+                    ThresholdsBy {
+                        dirtyable,
+                        thresholds,
+                        rows: [of, percent_row],
+                        reserve,
+                        fit: Fit::of(printed.map(|printed| printed == thresholds)),
                     }
-                }
+                };
+                all.extend(frees.iter().map(of_memory));
             }
         }
         Some(all)

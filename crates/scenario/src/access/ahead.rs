@@ -247,13 +247,9 @@ mod tests {
                 let operations = Operations::new(&access, blocks, prng, 7, &mut tables);
                 let mut ahead = Ahead::new(operations, &mut tables);
                 for turn in 0..5000 {
-                    let next = match ahead.drawn().filter(|_| turn % 3 == 0) {
-                        Some(drawn) => {
-                            ahead.go_past();
-                            drawn
-                        }
-                        None => ahead.next_operation(),
-                    };
+                    let drawn = ahead.drawn().filter(|_| turn % 3 == 0);
+                    let next = drawn.inspect(|_| ahead.go_past());
+                    let next = next.unwrap_or_else(|| ahead.next_operation());
                     assert_eq!(next, one_by_one.next_operation());
                 }
             }

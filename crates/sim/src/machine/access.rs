@@ -89,7 +89,6 @@ impl<'a> System<'a> {
         began: Nanos,
     ) -> Result<Stop, Error> {
         while self.memory.cpu.spent < self.memory.cpu.budget && !self.wakes_a_thread() {
-            let now = self.local_time(began);
             // On its way back to user space the task looks after its group's high limit.
             let in_call =
                 running.operation.is_some() && matches!(running.target, Area::File { .. });
@@ -97,20 +96,10 @@ impl<'a> System<'a> {
                 return Ok(Stop::Budget);
             }
             let Some(mut operation) = running.operation.take() else {
-                if running.compute_ps > 0 {
-                    self.memory.cpu.use_up(&mut running.compute_ps);
-                    if running.compute_ps == 0 && running.access.think != Think::NONE {
-                        return Ok(self.think(task, running, self.local_time(began)));
-                    }
-                    continue;
+                match self.between_operations(task, running, began) {
+                    Some(stop) => return Ok(stop),
+                    None => continue,
                 }
-                if self.run_hits(task, running, began) || self.run_settled(task, running, began) {
-                    continue;
-                }
-                if let Some(stop) = self.begin_operation(task, running, now) {
-                    return Ok(stop);
-                }
-                continue;
             };
             let progress = match running.target {
                 Area::File { index, .. } if operation.changes_time => {
@@ -151,6 +140,25 @@ impl<'a> System<'a> {
             }
         }
         Ok(Stop::Budget)
+    }
+
+    /// What a task without an operation does: it computes, goes on in the cache, or begins the
+    /// next.
+    fn between_operations(
+        &mut self,
+        task: &mut Task<'a>,
+        running: &mut Running<'a>,
+        began: Nanos,
+    ) -> Option<Stop> {
+        if running.compute_ps > 0 {
+            self.memory.cpu.use_up(&mut running.compute_ps);
+            let thinks = running.compute_ps == 0 && running.access.think != Think::NONE;
+            return thinks.then(|| self.think(task, running, self.local_time(began)));
+        }
+        if self.run_hits(task, running, began) || self.run_settled(task, running, began) {
+            return None;
+        }
+        self.begin_operation(task, running, self.local_time(began))
     }
 
     /// Lets a task sleep between two operations.

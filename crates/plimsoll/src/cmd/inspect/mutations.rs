@@ -53,17 +53,13 @@ fn damaged_evidence_is_read_or_refused() {
     let (left, failed) = (Mutex::new(all.iter()), Mutex::new(Vec::new()));
     let next = || left.lock().expect("no panic").next();
     let workers = std::thread::available_parallelism().map_or(1, usize::from);
-    std::thread::scope(|scope| {
-        for _ in 0..workers {
-            scope.spawn(|| {
-                while let Some(kind) = next() {
-                    if let Err(why) = process(kind) {
-                        failed.lock().expect("no panic").push(why);
-                    }
-                }
-            });
+    let work = || {
+        while let Some(kind) = next() {
+            let why = process(kind).err();
+            failed.lock().expect("no panic").extend(why);
         }
-    });
+    };
+    std::thread::scope(|scope| (0..workers).for_each(|_| _ = scope.spawn(work)));
     let failed = failed.into_inner().expect("no panic");
     assert!(failed.is_empty(), "{}", failed.join("\n"));
 }

@@ -55,6 +55,15 @@ impl Page {
     fn forget(&mut self) {
         (self.referenced, self.workingset, self.more) = (false, false, 0);
     }
+
+    /// As it is taken from its list: a page that was not referenced forgets its uses.
+    fn taken(mut self) -> Self {
+        if !self.referenced {
+            self.forget();
+        }
+        self.referenced = false;
+        self
+    }
 }
 
 fn tier(uses: u64) -> usize {
@@ -138,17 +147,20 @@ impl Plain {
                 continue;
             }
             if kind == 1 || swaps {
-                for zone in 0..4 {
-                    while let Some(&id) = self.list(self.min[kind], kind, zone).back() {
-                        let next = self.advance(id);
-                        self.list(self.min[kind], kind, zone).pop_back();
-                        self.list(next, kind, zone).push_back(id);
-                    }
-                }
+                (0..4).for_each(|zone| self.age_oldest(kind, zone));
             }
             self.new_oldest(kind, self.min[kind] + 1);
         }
         self.max += 1;
+    }
+
+    /// Moves the pages of the oldest generation on, each behind those of its next.
+    fn age_oldest(&mut self, kind: usize, zone: usize) {
+        while let Some(&id) = self.list(self.min[kind], kind, zone).back() {
+            let next = self.advance(id);
+            self.list(self.min[kind], kind, zone).pop_back();
+            self.list(next, kind, zone).push_back(id);
+        }
     }
 
     /// The page's next generation.
@@ -279,12 +291,8 @@ impl Plain {
                     let next = self.advance(id);
                     self.list(next, kind, zone).push_front(id);
                 } else {
-                    let mut page = self.pages.remove(&id).expect("it is there");
-                    if !page.referenced {
-                        page.forget();
-                    }
-                    page.referenced = false;
-                    taken.push((id, page));
+                    let page = self.pages.remove(&id).expect("it is there");
+                    taken.push((id, page.taken()));
                 }
             }
         }

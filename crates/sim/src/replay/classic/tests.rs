@@ -152,6 +152,19 @@ impl Plain {
         }
     }
 
+    /// Takes at most this many pages from the end of the inactive list; how many there were.
+    fn evict(&mut self, most: usize) -> usize {
+        for taken in 0..most {
+            let Some(page) = self.inactive.pop_back() else {
+                return taken;
+            };
+            self.referenced.remove(&page);
+            self.evicted_at.insert(page, self.age);
+            self.age += 1;
+        }
+        most
+    }
+
     fn reclaim(&mut self) {
         let mut freed = 0;
         for priority in (0..=12).rev() {
@@ -164,19 +177,11 @@ impl Plain {
             }
             let mut freed_now = 0;
             while freed_now < 32 && scan_inactive + scan_active > 0 {
-                for _ in 0..32.min(scan_inactive) {
-                    let Some(page) = self.inactive.pop_back() else {
-                        break;
-                    };
-                    self.referenced.remove(&page);
-                    self.evicted_at.insert(page, self.age);
-                    self.age += 1;
-                    freed_now += 1;
-                }
+                freed_now += self.evict(32.min(scan_inactive));
                 for _ in 0..32.min(scan_active) {
-                    if let Some(page) = self.active.pop_back() {
-                        self.inactive.push_front(page);
-                    }
+                    let page = self.active.pop_back();
+                    page.into_iter()
+                        .for_each(|page| self.inactive.push_front(page));
                 }
                 scan_inactive = scan_inactive.saturating_sub(32);
                 scan_active = scan_active.saturating_sub(32);
