@@ -17,8 +17,8 @@ use crate::measure::{
 use mm::quantity;
 use mm::suggest;
 
-pub(super) const MEASURE: &[&str] = &[
-    "name",
+/// What says which figure of an outcome is taken.
+const TAKES: [&str; 18] = [
     "snapshot",
     "between",
     "during",
@@ -37,12 +37,31 @@ pub(super) const MEASURE: &[&str] = &[
     "take",
     "over",
     "share-of",
-    "unit",
-    "better",
-    "noise-floor",
-    "published",
-    "why",
 ];
+
+pub(super) const MEASURE: &[&str] = &joined::<24>(
+    &["name"],
+    &["unit", "better", "noise-floor", "published", "why"],
+);
+
+/// The keys of a table that takes a figure: some of its own, those of the figure, and more.
+pub(super) const fn joined<const ALL: usize>(
+    before: &[&'static str],
+    after: &[&'static str],
+) -> [&'static str; ALL] {
+    let mut all = [""; ALL];
+    let mut at = 0;
+    while at < ALL {
+        all[at] = match at {
+            at if at < before.len() => before[at],
+            at if at < before.len() + TAKES.len() => TAKES[at - before.len()],
+            at => after[at - before.len() - TAKES.len()],
+        };
+        at += 1;
+    }
+    all
+}
+
 const ITEMS: &[&str] = &[
     "meminfo",
     "vmstat",

@@ -12,29 +12,7 @@ use super::source::StudyError;
 use crate::measure::{Item, Measure, Source, Unit};
 use mm::suggest;
 
-pub(super) const PRESSURE: &[&str] = &[
-    "what",
-    "arm",
-    "least",
-    "snapshot",
-    "between",
-    "during",
-    "step",
-    "per",
-    "share-with",
-    "meminfo",
-    "vmstat",
-    "zoneinfo",
-    "pressure",
-    "tunable",
-    "diskstats",
-    "progress",
-    "file",
-    "field",
-    "take",
-    "over",
-    "share-of",
-];
+const PRESSURE: &[&str] = &measures::joined::<21>(&["what", "arm", "least"], &[]);
 
 /// What has to happen.
 #[derive(Clone, Debug, PartialEq)]

@@ -368,17 +368,7 @@ mod tests {
         let mut memory = Memory::with_zone(managed, 10);
         let base = memory.take_range(64).expect("there is room");
         for page in cached.iter().map(|index| base + index) {
-            memory.allocate(page, State::Inactive).expect("it fits");
-            memory
-                .objects
-                .tree_insert(
-                    &mut memory.cpu,
-                    &mut memory.zones,
-                    &memory.folios,
-                    &mut memory.groups,
-                    page,
-                )
-                .expect("it fits");
+            memory.cache(page, State::Inactive);
             memory.lruvecs.add_to_list(
                 &memory.cpu,
                 &mut memory.zones,

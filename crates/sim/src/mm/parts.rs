@@ -117,6 +117,16 @@ impl Memory {
         )
     }
 
+    /// Makes this a page of a file, on no list.
+    #[cfg(test)]
+    pub(crate) fn cache(&mut self, page: PageId, state: crate::mm::folio::State) {
+        self.allocate(page, state).expect("it fits");
+        let (zones, groups) = (&mut self.zones, &mut self.groups);
+        self.objects
+            .tree_insert(&mut self.cpu, zones, &self.folios, groups, page)
+            .expect("it fits");
+    }
+
     /// A zone with this many pages of a file on the inactive and on the active list.
     #[cfg(test)]
     pub(crate) fn with_cache(managed: u64, min: u64, inactive: u64, active: u64) -> Self {
@@ -124,19 +134,7 @@ impl Memory {
         let base = memory.take_range(inactive + active).expect("there is room");
         for index in 0..inactive + active {
             let page = base + index as PageId;
-            memory
-                .allocate(page, crate::mm::folio::State::Inactive)
-                .expect("it fits");
-            memory
-                .objects
-                .tree_insert(
-                    &mut memory.cpu,
-                    &mut memory.zones,
-                    &memory.folios,
-                    &mut memory.groups,
-                    page,
-                )
-                .expect("it fits");
+            memory.cache(page, crate::mm::folio::State::Inactive);
             let list = match index < inactive {
                 true => Lru::InactiveFile,
                 false => Lru::ActiveFile,

@@ -398,19 +398,7 @@ mod tests {
         let base = memory.take_range(200).expect("there is room");
         for page in base..base + 200 {
             memory.zones[1].set_free(if page < base + 100 { 2000 } else { 0 });
-            memory
-                .allocate(page, crate::mm::folio::State::Inactive)
-                .expect("it fits");
-            memory
-                .objects
-                .tree_insert(
-                    &mut memory.cpu,
-                    &mut memory.zones,
-                    &memory.folios,
-                    &mut memory.groups,
-                    page,
-                )
-                .expect("it fits");
+            memory.cache(page, crate::mm::folio::State::Inactive);
             memory.lruvecs.add_to_list(
                 &memory.cpu,
                 &mut memory.zones,

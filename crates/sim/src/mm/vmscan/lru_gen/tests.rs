@@ -321,17 +321,7 @@ fn with_reads(early: bool) -> (Memory, PageId) {
     );
     let base = memory.take_range(1000).expect("there is room");
     for page in base..base + 1000 {
-        memory.allocate(page, State::Reading).expect("it fits");
-        memory
-            .objects
-            .tree_insert(
-                &mut memory.cpu,
-                &mut memory.zones,
-                &memory.folios,
-                &mut memory.groups,
-                page,
-            )
-            .expect("it fits");
+        memory.cache(page, State::Reading);
         memory
             .lruvecs
             .add_new(&memory.cpu, &mut memory.zones, &mut memory.folios, page);

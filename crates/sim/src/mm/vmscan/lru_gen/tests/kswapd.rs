@@ -17,17 +17,7 @@ fn with_zones(pages: u64) -> Memory {
     for page in base..base + 2 * pages as PageId {
         let upper = u64::from(page - base) < pages;
         memory.zones[1].set_free(if upper { 2000 } else { 0 });
-        memory.allocate(page, State::Inactive).expect("it fits");
-        memory
-            .objects
-            .tree_insert(
-                &mut memory.cpu,
-                &mut memory.zones,
-                &memory.folios,
-                &mut memory.groups,
-                page,
-            )
-            .expect("it fits");
+        memory.cache(page, State::Inactive);
         memory
             .lruvecs
             .add_new(&memory.cpu, &mut memory.zones, &mut memory.folios, page);
@@ -253,17 +243,7 @@ fn the_floor_of_clean_pages_turns_eviction_to_anonymous_memory() {
     let (mut memory, _) = with_anon(1000);
     let file = memory.take_range(1000).expect("there is room");
     for page in file..file + 1000 {
-        memory.allocate(page, State::Inactive).expect("it fits");
-        memory
-            .objects
-            .tree_insert(
-                &mut memory.cpu,
-                &mut memory.zones,
-                &memory.folios,
-                &mut memory.groups,
-                page,
-            )
-            .expect("it fits");
+        memory.cache(page, State::Inactive);
         memory.lruvecs.add_to_list(
             &memory.cpu,
             &mut memory.zones,
