@@ -92,6 +92,23 @@ mod tests {
     use super::*;
     use crate::BUILT_IN;
 
+    /// What is said before a run of a study on another machine rests on what it is asked to do.
+    #[test]
+    fn what_page_accesses_are_taken_to_cost_is_within_twice_of_what_was_measured() {
+        for name in ["min-free-kbytes", "working-set"] {
+            let study = Study::built_in(name).unwrap();
+            let seconds = study.arms.iter().map(|arm| {
+                let scenario = study.scenario(&arm.name, 1).unwrap();
+                let work = crate::Work::of(&scenario, coverage::automatic(&scenario));
+                work.time().as_secs_f64()
+            });
+            let mean = seconds.sum::<f64>() / study.arms.len() as f64;
+            let measured = Cost::of(name).unwrap().model.as_secs_f64();
+            let ratio = mean / measured;
+            assert!((0.5..=2.0).contains(&ratio), "{name}: {ratio:.2}");
+        }
+    }
+
     #[test]
     fn every_built_in_study_says_what_it_takes() {
         for (name, _) in BUILT_IN {

@@ -148,7 +148,12 @@ fn with_word(word: &str) -> Option<Vec<&'static Tunable>> {
     let of_one = catalogue::of_devices().chain(catalogue::of_page_sizes());
     let all = catalogue::all().chain(of_one).chain(catalogue::of_groups());
     let mut found: Vec<&Tunable> = all.filter(has).collect();
-    found.sort_by_key(|tunable| !tunable.name.contains(&word));
+    let begins = |part: &str| part.starts_with(&word);
+    found.sort_by_key(|tunable| match tunable.name {
+        name if name.split('.').any(begins) => 0,
+        name if name.contains(&word) => 1,
+        _ => 2,
+    });
     (is_word && unknown && found.len() > 1).then_some(found)
 }
 

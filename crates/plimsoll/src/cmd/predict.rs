@@ -105,6 +105,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         release,
         mut notes,
     } = args.asked.placed(Cpus::Any)?;
+    let is_as_made = notes.is_empty();
     let (calibration, which) = args.calibration(release.as_deref())?;
     notes.insert(0, which);
     let kernel = calibration.kernel.clone();
@@ -114,21 +115,25 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let arms = experiment.arms()?;
     let at_a_time = cpus().get() as u64;
     args.scale.check(&study, &arms, at_a_time)?;
+    let runs = work::Runs {
+        study: &study,
+        arms: &arms,
+        repetitions: experiment.repetitions,
+        at_a_time,
+        scale: args.scale,
+    };
     if !args.even_so {
-        let runs = work::Runs {
-            study: &study,
-            arms: &arms,
-            repetitions: experiment.repetitions,
-            at_a_time,
-            scale: args.scale,
-        };
         runs.check()?;
     }
+    let expected = match Cost::of(&study.name).filter(|_| is_as_made) {
+        Some(cost) => cost.on_the_model(experiment.runs()?.len(), cpus()),
+        None => runs.expected()?.all,
+    };
     notes.extend(not_covered(&study, &arms, &calibration, args.scale)?);
     let bench = ModelBench::new(calibration).at_scale(args.scale.pages());
     check(&study, &arms, &bench)?;
     args.choice.page.prepare(&study)?;
-    let results = watched(&experiment, &bench, args.choice.more(More::UntilSettled))?;
+    let results = watched(&experiment, &bench, &args.choice, expected)?;
     let failure = no_outcome(&results);
     if results.records.is_empty()
         && let Some(error) = failure
@@ -179,12 +184,16 @@ impl Args {
 }
 
 /// Runs the experiment with a bar, after a line on how long it is likely to take.
-fn watched(experiment: &Experiment<'_>, bench: &ModelBench, more: More) -> anyhow::Result<Results> {
+fn watched(
+    experiment: &Experiment<'_>,
+    bench: &ModelBench,
+    choice: &Choice,
+    expected: Duration,
+) -> anyhow::Result<Results> {
+    let more = choice.more(More::UntilSettled);
     let runs = experiment.runs()?.len();
-    let cost = Cost::of(&experiment.study.name).map_or_else(String::new, |cost| {
-        format!(", about {}", roughly(cost.on_the_model(runs, cpus())))
-    });
-    term::talk(format_args!("{runs} runs on the model{cost}"));
+    let about = roughly(expected);
+    term::talk(format_args!("{runs} runs on the model, about {about}"));
     let bar = Bar::new(runs, Elsewhere::Tenths("runs"));
     let firsts = Firsts::of(experiment.study, runs);
     let tell = |event: Event<'_>| {

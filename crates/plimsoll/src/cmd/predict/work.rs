@@ -22,6 +22,19 @@ pub(crate) struct Runs<'a> {
     pub(super) scale: Scale,
 }
 
+/// About how long runs take.
+#[derive(Debug, Default)]
+pub(super) struct Expected {
+    /// All of them, as many at a time as there may be.
+    pub(super) all: Duration,
+    /// The longest run.
+    longest: Duration,
+    /// Its arm.
+    arm: String,
+    /// What it mostly does.
+    mostly: String,
+}
+
 impl<'a> Runs<'a> {
     /// Those on all CPUs, each at the scale that its arm takes by itself.
     pub(crate) fn at_automatic_scale(
@@ -71,30 +84,49 @@ impl<'a> Runs<'a> {
     }
 
     fn check_within(&self, available: Bytes) -> anyhow::Result<()> {
-        let (mut time, mut longest) = (0.0, (0.0, String::new(), String::new()));
         for arm in self.arms {
             let scenario = self.study.scenario(arm, 1)?;
             let work = Work::of(&scenario, self.scale.of(&scenario));
             check_own(&scenario, work)?;
             self.check_memory(&scenario, work, available)?;
-            let seconds = work.time().as_secs_f64();
-            time += seconds * f64::from(self.repetitions) / self.at_a_time.max(1) as f64;
-            if seconds > longest.0 {
-                longest = (seconds, (*arm).to_owned(), work.mostly());
-            }
         }
-        let (seconds, arm, mostly) = longest;
-        let time = f64::max(time, seconds);
-        if time <= LIMIT.as_secs_f64() {
+        let expected = self.expected()?;
+        if expected.all <= LIMIT {
             return Ok(());
         }
+        let Expected {
+            all,
+            longest,
+            arm,
+            mostly,
+        } = expected;
         bail!(
             "about {} of computing, {} for a run of arm `{arm}` (mostly {mostly}), and the most is \
              {}",
-            shown(time),
-            shown(seconds),
+            shown(all.as_secs_f64()),
+            shown(longest.as_secs_f64()),
             shown(LIMIT.as_secs_f64()),
         )
+    }
+
+    /// About how long the runs take.
+    pub(super) fn expected(&self) -> anyhow::Result<Expected> {
+        let mut expected = Expected::default();
+        let mut sum = 0.0;
+        for arm in self.arms {
+            let scenario = self.study.scenario(arm, 1)?;
+            let work = Work::of(&scenario, self.scale.of(&scenario));
+            sum += work.time().as_secs_f64();
+            if work.time() > expected.longest {
+                expected.longest = work.time();
+                expected.arm = (*arm).to_owned();
+                expected.mostly = work.mostly();
+            }
+        }
+        let all = sum * f64::from(self.repetitions) / self.at_a_time.max(1) as f64;
+        let all = Duration::try_from_secs_f64(all).unwrap_or(Duration::MAX);
+        expected.all = all.max(expected.longest);
+        Ok(expected)
     }
 
     fn check_memory(
