@@ -134,7 +134,10 @@ pub fn apply(machine: &mut impl Machine, request: &Request) -> Result<Option<Cha
 
 /// The steps of a request, without those that are so already. What the kernel changes by itself
 /// stands first, so that it is put back last.
-fn steps(machine: &mut impl Machine, request: &Request) -> Result<Vec<Step>, ApplyError> {
+pub(crate) fn steps(
+    machine: &mut impl Machine,
+    request: &Request,
+) -> Result<Vec<Step>, ApplyError> {
     let (mut asked, mut touched): (Vec<Step>, Vec<Cell>) = (vec![], vec![]);
     for setting in &request.settings {
         let unknown = || ApplyError::Unknown {

@@ -27,6 +27,7 @@ mod recover;
 pub mod rehearsal;
 pub mod status;
 pub mod step;
+pub mod trial;
 pub mod undo;
 pub mod watch;
 

@@ -165,6 +165,12 @@ impl Band {
         Self(core::array::from_fn(limit))
     }
 
+    /// The limits of which each is the higher one of two bands.
+    #[must_use]
+    pub fn or_wider(self, other: Self) -> Self {
+        Self(core::array::from_fn(|at| self.0[at].max(other.0[at])))
+    }
+
     /// The first figure that is out of the band over the last seconds of `samples`, one a second.
     #[must_use]
     pub fn exceeded(&self, samples: &[Sample]) -> Option<Exceeded> {

@@ -51,6 +51,7 @@ enum Verb {
     History(cmd::history::Args),
     #[command(hide = true)]
     Watch(cmd::watch::Args),
+    Trial(cmd::trial::Args),
     Guard(cmd::guard::Args),
     Ksm(cmd::ksm::Args),
     Studies(cmd::studies::Args),
@@ -103,6 +104,7 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Verb::Status(args) => cmd::status::run(args),
         Verb::History(args) => cmd::history::run(args),
         Verb::Watch(args) => cmd::watch::run(args),
+        Verb::Trial(args) => cmd::trial::run(args),
         Verb::Guard(args) => cmd::guard::run(args),
         Verb::Ksm(args) => cmd::ksm::run(args),
         Verb::Studies(args) => cmd::studies::run(args),

@@ -2,11 +2,13 @@
 //! cannot explain the difference, it is consistent over the runs, and it is large enough to matter.
 //! Where both outcomes occur, better with one seed and worse with the next, nothing is decided.
 
+mod in_turn;
 mod open;
 
 use crate::measure::{Better, Class, Unit};
 use crate::stats;
 
+pub use in_turn::{InTurn, Matters, Pair, TO_FIND, pairs_to_show};
 pub use open::is_open;
 
 /// What must be passed before a difference counts.

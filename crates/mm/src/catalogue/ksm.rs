@@ -16,10 +16,13 @@ macro_rules! ksm {
 
 const UINT: Values = from_to(0, u32::MAX as u64);
 
+const MERGED: &str = "pages that were merged stay merged";
+
 pub(super) const TABLE: &[Tunable] = &[
     ksm!("run", from_to(0, 2))
         .fixed("0")
         .risk(Risk::Medium)
+        .outlives(MERGED)
         .effect(
             "Starts ksmd (1), stops it (0), or stops it and unmerges everything (2), which needs \
              the memory that merging saved.",
@@ -42,6 +45,7 @@ pub(super) const TABLE: &[Tunable] = &[
     ksm!("merge_across_nodes", SWITCH)
         .fixed("1")
         .since(3, 9)
+        .outlives(MERGED)
         .effect(
             "Merges pages of different NUMA nodes, which saves more and makes some accesses \
              remote; it can be changed only while nothing is merged.",
@@ -49,10 +53,12 @@ pub(super) const TABLE: &[Tunable] = &[
     ksm!("use_zero_pages", TRUTH)
         .fixed("0")
         .since(4, 12)
+        .outlives(MERGED)
         .effect("Merges empty pages with the kernel's zero page instead of with each other."),
     ksm!("max_page_sharing", from_to(2, i32::MAX as u64))
         .fixed("256")
         .since(4, 13)
+        .outlives(MERGED)
         .effect(
             "Limits how many mappings share one merged page, so that reclaim and migration of it \
              stay short.",

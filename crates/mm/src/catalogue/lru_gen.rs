@@ -13,6 +13,7 @@ pub(super) const TABLE: &[Tunable] = &[
     .rule("as the kernel was built: all bits or none")
     .since(6, 1)
     .risk(Risk::Medium)
+    .outlives("the ages of all pages are lost each time")
     .effect(
         "Keeps pages in generations instead of two lists (bit 1), with faster ways to find \
          accessed ones (bits 2 and 4); swappiness then weighs kinds that are equally old.",

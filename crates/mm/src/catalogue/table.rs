@@ -18,6 +18,7 @@ pub(super) const fn row(name: &'static str, path: &'static str, values: Values) 
         views: &[],
         touches: &[],
         is_adjusted: false,
+        outlives: None,
         kernels: Kernels::Mainline {
             since: (2, 6),
             ignored: None,
@@ -79,6 +80,13 @@ impl Tunable {
     pub(super) const fn adjusted(self) -> Self {
         Self {
             is_adjusted: true,
+            ..self
+        }
+    }
+
+    pub(super) const fn outlives(self, what: &'static str) -> Self {
+        Self {
+            outlives: Some(what),
             ..self
         }
     }

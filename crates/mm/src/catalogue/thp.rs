@@ -31,11 +31,14 @@ const MIN_FREE: &[&str] = &["vm.min_free_kbytes"];
 /// Up to the pages of a huge page less one: 1023 where it has 4 MiB, on x86 of 32 bits without PAE.
 const PTES: Values = from_to(0, 1023);
 
+const HUGE: &str = "huge pages that were made stay";
+
 pub(super) const TABLE: &[Tunable] = &[
     thp!("enabled", Values::Words(&["always", "madvise", "never"]))
         .rule("as the kernel was built, always or madvise; never on machines below 512 MB")
         .touches(MIN_FREE)
         .risk(Risk::Medium)
+        .outlives(HUGE)
         .effect(
             "Decides which anonymous memory gets huge pages on a fault; unless it is never, \
              min_free_kbytes is raised.",
@@ -58,6 +61,7 @@ pub(super) const TABLE: &[Tunable] = &[
     .touches(MIN_FREE)
     .since(4, 8)
     .risk(Risk::Medium)
+    .outlives(HUGE)
     .effect("Decides which shared memory that is not a mounted tmpfs gets huge pages."),
     thp!("use_zero_page", SWITCH)
         .rule("1; 0 on machines below 512 MB")
@@ -122,6 +126,7 @@ pub(super) const SIZES: &[Tunable] = &[
     .touches(MIN_FREE)
     .since(6, 8)
     .risk(Risk::Medium)
+    .outlives(HUGE)
     .effect("Decides which anonymous memory gets huge pages of this size on a fault."),
     row(
         "thp.SIZE.shmem_enabled",
@@ -131,6 +136,7 @@ pub(super) const SIZES: &[Tunable] = &[
     .rule("never; inherit for the largest size, which follows thp.shmem_enabled")
     .since(6, 11)
     .risk(Risk::Medium)
+    .outlives(HUGE)
     .effect("Decides which shared memory gets huge pages of this size."),
     row(
         "hugetlb.SIZE.nr_hugepages",
@@ -140,6 +146,7 @@ pub(super) const SIZES: &[Tunable] = &[
     .fixed("0")
     .adjusted()
     .risk(Risk::High)
+    .outlives(super::vm::POOL)
     .effect(
         "Sets huge pages of this size aside that only hugetlb users can have; they leave free \
          memory at once and are never reclaimed.",

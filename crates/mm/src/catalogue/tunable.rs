@@ -30,6 +30,9 @@ pub struct Tunable {
     /// Whether the kernel may hold another value than the one that was written: it rounds it, or
     /// can do a part of it.
     pub is_adjusted: bool,
+    /// What of its effect stays when the old value is written back; `None` where nothing does for
+    /// longer than the caches remember. What has it cannot be tried in turn with another value.
+    pub outlives: Option<&'static str>,
     /// Which kernels have it.
     pub kernels: Kernels,
     /// What a bad value can do.

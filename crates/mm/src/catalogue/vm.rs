@@ -18,6 +18,8 @@ const INT: Values = from_to(0, INT_MAX);
 const LONG: Values = from_to(0, u64::MAX);
 const PERCENT: Values = from_to(0, 100);
 const HUGE_PAGES: &[&str] = &["vm.nr_hugepages", "vm.nr_hugepages_mempolicy"];
+/// Memory that became fragmented gives fewer pages the next time.
+pub(super) const POOL: &str = "the pool cannot be sure to get its pages again";
 const LE9UO: &str = "le9uo";
 const SUSE: &str = "SUSE page-cache limit";
 
@@ -312,6 +314,7 @@ pub(super) const TABLE: &[Tunable] = &[
         .fixed("0")
         .views(HUGE_PAGES)
         .risk(Risk::High)
+        .outlives(POOL)
         .effect(
             "Sets huge pages aside that only hugetlb users can have; they leave free memory at \
              once and are never reclaimed.",
@@ -321,6 +324,7 @@ pub(super) const TABLE: &[Tunable] = &[
         .fixed("0")
         .views(HUGE_PAGES)
         .risk(Risk::High)
+        .outlives(POOL)
         .effect(
             "Sets the same pool, with pages from the nodes that the writing task's memory policy \
              names.",

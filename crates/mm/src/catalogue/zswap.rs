@@ -16,11 +16,14 @@ macro_rules! zswap {
     };
 }
 
+const STORED: &str = "pages that were compressed stay where they are";
+
 pub(super) const TABLE: &[Tunable] = &[
     zswap!("enabled", YES_NO)
         .rule("as the kernel was built: mostly N")
         .since(3, 11)
         .risk(Risk::Medium)
+        .outlives(STORED)
         .effect(
             "Compresses pages that are swapped out and keeps them in RAM first; it needs a swap \
              device.",
@@ -28,12 +31,14 @@ pub(super) const TABLE: &[Tunable] = &[
     zswap!("compressor", Values::Word)
         .rule("as the kernel was built: lzo, lz4 or zstd")
         .since(3, 11)
+        .outlives(STORED)
         .effect("Names the compression; pages compressed before keep theirs."),
     zswap!("max_pool_percent", from_to(0, 100))
         .unit(Unit::Percent)
         .fixed("20")
         .since(3, 11)
         .risk(Risk::Medium)
+        .outlives(STORED)
         .effect("Limits the compressed pages to this share of RAM; then pages go to the device."),
     zswap!("accept_threshold_percent", from_to(0, 100))
         .unit(Unit::Percent)
@@ -48,6 +53,7 @@ pub(super) const TABLE: &[Tunable] = &[
         .rule("as the kernel was built: zbud or zsmalloc")
         .since(3, 17)
         .until(6, 18)
+        .outlives(STORED)
         .effect("Names the allocator of the compressed pages; since 6.18 it is zsmalloc."),
     zswap!("same_filled_pages_enabled", YES_NO)
         .fixed("Y")
