@@ -1,8 +1,8 @@
 //! A trial: what is there and a setting in turn, block by block.
 //!
-//! A block with the setting is a change that is applied when it begins and taken back when it ends;
-//! a block as it is writes nothing. So whatever stops a trial, its change is taken back as any other
-//! is: by the timer, by a reboot, by the watch. Nothing else writes a tunable.
+//! A block with the setting is a change that is applied when it begins and taken back when it
+//! ends; a block as it is writes nothing. So whatever stops a trial, its change is taken back as
+//! any other is: by the timer, by a reboot, by the watch. Nothing else writes a tunable.
 //!
 //! Blocks come in pairs, one of each kind, and a fair coin says which is first. This is what the
 //! verdict rests on.
@@ -107,8 +107,8 @@ pub fn arms(seed: u64, pairs: usize) -> Vec<Arm> {
 }
 
 impl Trial {
-    /// Plans a trial; nothing is written yet. `request` is the change of each block, and how long it
-    /// may stand.
+    /// Plans a trial; nothing is written yet. `request` is the change of each block, and how long
+    /// it may stand.
     ///
     /// # Errors
     /// A [`TrialError`].

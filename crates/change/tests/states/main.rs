@@ -6,6 +6,7 @@ mod failures;
 mod held;
 mod orders;
 mod overlaps;
+mod trials;
 mod world;
 
 use mm::settings::Setting;

@@ -202,7 +202,8 @@ impl Args {
         }
         if pairs > MOST_PAIRS {
             bail!(
-                "{pairs} pairs of blocks of {block}: {MOST_PAIRS} are the most; say a longer --block"
+                "{pairs} pairs of blocks of {block}: {MOST_PAIRS} are the most; say a longer \
+                 --block"
             );
         }
         Ok(pairs)

@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::validator::Schema;
 
 /// The schemas, and the `schema` that each one's documents say.
-const SCHEMAS: [&str; 17] = [
+const SCHEMAS: [&str; 18] = [
     "apply",
     "calibration",
     "changes",
@@ -27,6 +27,7 @@ const SCHEMAS: [&str; 17] = [
     "replay",
     "studies",
     "study",
+    "trial",
 ];
 
 fn fixtures() -> PathBuf {
@@ -367,6 +368,9 @@ fn a_plan_and_the_changes_of_this_machine_are_as_their_schemas_say() {
     let writes = plan["writes"].as_array().expect("a list");
     assert_eq!(writes.last().expect("a write")["to_bytes"], 64 << 20);
     assert!(plan["change"].is_null());
+    let words = ["trial", "swappiness=1", "--dry-run", "--json"];
+    let planned = assert_is("trial", &words, &here);
+    assert!(planned["verdict"].is_null());
     assert_is("changes", &["status", "--json"], &here);
     assert_is("changes", &["history", "--json"], &here);
 }

@@ -1,9 +1,9 @@
 //! Pairs of blocks that are measured in turn: evidence that may be looked at after each pair.
 //!
-//! Which of the two blocks of a pair has the setting is drawn by a fair coin. Where the setting does
-//! nothing the blocks are what they would have been, and the coin alone gives each difference its
-//! sign. So nothing is assumed of the noise: it may drift, depend on what was before, and have any
-//! distribution. A bettor who knows the size of each difference and bets on its sign then never
+//! Which of the two blocks of a pair has the setting is drawn by a fair coin. Where the setting
+//! does nothing the blocks are what they would have been, and the coin alone gives each difference
+//! its sign. So nothing is assumed of the noise: it may drift, depend on what was before, and have
+//! any distribution. A bettor who knows the size of each difference and bets on its sign then never
 //! has 1/a times the stake, however long the game and whenever it is looked at, but with
 //! probability a (J. Ville, Etude critique de la notion de collectif, 1939; betting as a test and
 //! the bounds by its inversion: I. Waudby-Smith and A. Ramdas, Estimating means of bounded random

@@ -193,8 +193,9 @@ mod tests {
             let trials: Vec<_> = (0..120).map(|seed| trial(seed, effect)).collect();
             let wrong = trials.iter().filter(|it| is_false.contains(&it.0)).count();
             assert!(wrong <= 6, "{effect}: {wrong} of 120 are false");
+            // Where it says nothing, more than the most may be needed.
             let in_time = |it: &&(Verdict, usize, Option<usize>)| {
-                it.0 == Verdict::Worse && it.2.is_some_and(|said| it.1 <= said.max(TOLD))
+                it.0 == Verdict::Worse && it.1 <= it.2.unwrap_or(MOST).max(TOLD)
             };
             let found = trials.iter().filter(in_time).count();
             let taken: Vec<f64> = trials.iter().map(|it| it.1 as f64).collect();

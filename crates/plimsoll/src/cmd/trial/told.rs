@@ -51,8 +51,8 @@ impl Head<'_> {
         );
         if let Some(counts) = self.measures.first() {
             text += &format!(
-                "\n\nWhat counts: {} ({} is better). Less than {} % does not matter. The setting is \
-                 taken back at the end, and before it where it does harm.",
+                "\n\nWhat counts: {} ({} is better). Less than {} % does not matter. The setting \
+                 is taken back at the end, and before it where it does harm.",
                 counts.name,
                 word(counts.better),
                 self.matters
