@@ -2,7 +2,7 @@
 //!
 //! A pure function of the study and of what its runs came to: the same input gives the same bytes.
 //! It knows no study; what is said about one stands in the study's own file, with placeholders for
-//! the numbers (see [`template`]).
+//! the numbers (see [`study::template`]).
 
 pub mod arms;
 mod chart;
