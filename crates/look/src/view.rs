@@ -1,7 +1,7 @@
 //! What `inspect` shows: plain data made from a capture, written as text or as JSON.
 //!
 //! One section a file. A section whose kernel files are missing is left out; the last section says
-//! which could not be read. The JSON's shape is these structs; [`VERSION`] counts its changes.
+//! which could not be read. The JSON's shape is these structs; `version` counts its changes.
 
 use evidence::series;
 use mm::capture::{Capture, Frame};

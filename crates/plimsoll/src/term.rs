@@ -2,9 +2,9 @@
 //! printed goes through here.
 //!
 //! Data goes to [`out`], talk to [`err`]. Both show what a name or a text of others could make a
-//! terminal do, and do not do it ([`look::style::shown`]). Both are anstream streams: colour is dropped for
-//! pipes, files, `NO_COLOR` and `TERM=dumb` unless `--color` says otherwise, so nothing may be told
-//! by colour alone.
+//! terminal do, and do not do it ([`look::style::shown`]). Both are anstream streams: colour is
+//! dropped for pipes, files, `NO_COLOR` and `TERM=dumb` unless `--color` says otherwise, so nothing
+//! may be told by colour alone.
 
 use std::ffi::OsStr;
 use std::fmt;

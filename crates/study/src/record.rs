@@ -213,7 +213,7 @@ impl Provenance {
         sha256(text.as_bytes())[..16].to_owned()
     }
 
-    /// SHA-256 of what the study asked of this arm (see [`study::asked`]). It is found again in the
+    /// SHA-256 of what the study asked of this arm (see [`crate::asked`]). It is found again in the
     /// study's text, so that all records have it, whenever they were made. Of a text that cannot be
     /// read any more it is that of the text.
     #[must_use]
