@@ -53,11 +53,15 @@ fn quoted(line: &str) -> impl Iterator<Item = &str> {
     quoted.filter_map(move |(at, part)| (paired && at % 2 == 1).then_some(part))
 }
 
+/// What stands for a name in the recipes.
+const STANDS_FOR: [&str; 2] = ["NAME", "SUBJECT"];
+
 /// Whether it reads as the path of a file of ours, and there is none: a Rust file may be named by
 /// the end of its path.
 fn names_no_file(path: &str, sources: &[Source]) -> bool {
     let in_path = |c: char| c.is_ascii_alphanumeric() || "_-./".contains(c);
-    if !path.chars().all(in_path) {
+    let of_a_recipe = STANDS_FOR.iter().any(|word| path.contains(word));
+    if of_a_recipe || !path.chars().all(in_path) {
         return false;
     }
     let ends = |source: &Source| {
