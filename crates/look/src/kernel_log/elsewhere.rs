@@ -1,7 +1,7 @@
 //! Events in which zones have no part: kills by programs, refusals by overcommit and CMA, what the
 //! runtime of a container says, and stuck tasks.
 
-use mm::kernel_log::{Event, Killer, Report};
+use mm::kernel_log::{Event, Gfp, Killer, Report};
 
 /// What happened, where zones and limits have no part in it.
 pub(super) fn not_the_kernel(report: &Report) -> String {
@@ -98,10 +98,18 @@ fn slab(report: &Report) -> String {
         .map(|failed| failed.name.clone())
         .collect();
     let of_group = failed.iter().find_map(|failed| failed.group.as_deref());
+    let mut flags = failed.iter().filter_map(|failed| {
+        let message = format!("mode:{}", failed.flags);
+        Gfp::in_message(&message, None)
+    });
+    let or_marks = match flags.any(|gfp| !gfp.direct_reclaim) {
+        true => ", or the marks of the zones did, because the request may not wait",
+        false => "",
+    };
     match of_group {
         Some(group) => format!(
             "Slab caches of control group {group} could not grow ({}): its limit of kernel memory \
-             refused. Nothing was killed.",
+             refused{or_marks}. Nothing was killed.",
             names.join(", ")
         ),
         None if names.is_empty() => {

@@ -1,7 +1,7 @@
 //! Why the zones refused, by their numbers in the report.
 
 use crate::fact::or_unsaid;
-use mm::kernel_log::{Answer, Cause, Refusal, Report, Whose, ZoneCheck, has_high_memory};
+use mm::kernel_log::{Answer, Cause, Event, Refusal, Report, Whose, ZoneCheck, has_high_memory};
 use mm::units::{Bytes, Kib, Pages};
 use mm::zoneinfo::ZoneKind;
 
@@ -70,13 +70,31 @@ fn reason(report: &Report, cause: &Cause, refusal: Refusal) -> String {
             best(cause)
         ),
         Refusal::Shortage => format!("All that it may use is used: {}.", best(cause)),
-        Refusal::Unseen => format!(
-            "This report does not show what refused: when it was printed, \
-            {name} had {usable} kB that count, above the {needed} kB needed. The limits of control \
-            groups are to be looked at next."
-        ),
+        Refusal::Unseen => unseen(report, cause, zone, &name),
         Refusal::NodesNotShown | Refusal::NotShown => String::new(),
     }
+}
+
+/// A zone could have served. A failed allocation is never for the limit of a group: a charge that is
+/// refused prints no such report.
+fn unseen(report: &Report, cause: &Cause, zone: &ZoneCheck, name: &str) -> String {
+    let (usable, needed) = (zone.usable.0, zone.needed().0);
+    let next = match (report.event, zone.answer) {
+        (_, Answer::Unknown) => format!(
+            "Whether it had {} kB in one piece stands in the free lists, which are not in this log.",
+            Pages(1 << cause.order.min(32)).kib(report.page).0
+        ),
+        (Event::AllocationFailure | Event::AllocationStall | Event::Slab, _) => {
+            "Memory came back before it was printed, or the lines of the zone that refused are not \
+             in this log."
+                .to_owned()
+        }
+        _ => "The limits of control groups are to be looked at next.".to_owned(),
+    };
+    format!(
+        "This report does not show what refused: when it was printed, {name} had {usable} kB that \
+         count, above the {needed} kB needed. {next}"
+    )
 }
 
 /// Zones that are not printed have what is free by the sums over the machine.

@@ -155,7 +155,8 @@ fn sum(report: &Report, items: &[&str]) -> Option<Bytes> {
     parts.reduce(Kib::saturating_add).map(Kib::bytes)
 }
 
-/// The nodes' item; before 4.8 the zones had it, and the zones alone have what is free.
+/// The nodes' item; before 4.8 the zones had it, and the zones alone have what is free. `None` where
+/// a line is missing that other lines tell of: the sum over the others is not the machine's.
 fn of_nodes(report: &Report, item: &str) -> Option<Kib> {
     let isolated = match item {
         "isolated_anon" => "isolated(anon)",
@@ -165,9 +166,17 @@ fn of_nodes(report: &Report, item: &str) -> Option<Kib> {
     let of = |items: &crate::items::Items| items.get(isolated).map(Kib);
     let nodes = report.nodes.iter().filter_map(|node| of(&node.items));
     let zones = report.zones.iter().filter_map(|zone| of(&zone.items));
+    let nodes = nodes.reduce(Kib::saturating_add);
+    let zones = || zones.reduce(Kib::saturating_add);
     nodes
-        .reduce(Kib::saturating_add)
-        .or_else(|| zones.reduce(Kib::saturating_add))
+        .filter(|_| has_all_nodes(report))
+        .or_else(|| zones().filter(|_| !report.misses_zones))
+}
+
+/// Whether each node of a zone has its line.
+fn has_all_nodes(report: &Report) -> bool {
+    let has = |zone: &Zone| report.nodes.iter().any(|node| node.node == zone.node);
+    report.zones.iter().all(has)
 }
 
 fn kernel_stacks(report: &Report) -> Option<Bytes> {

@@ -128,6 +128,8 @@ pub struct Report {
     pub nodes: Vec<Node>,
     /// Zones.
     pub zones: Vec<Zone>,
+    /// Whether free blocks are listed of a zone whose line is not there: the log begins behind it.
+    pub misses_zones: bool,
     /// Pools of huge pages.
     pub huge_pages: Vec<HugePages>,
     /// Page frames of RAM.
@@ -329,8 +331,9 @@ impl Report {
             }
             ZoneLine::Blocks(node, kind, blocks) => {
                 let same = |zone: &&mut Zone| zone.node == node && zone.kind == kind;
-                if let Some(zone) = self.zones.iter_mut().find(same) {
-                    zone.blocks = blocks;
+                match self.zones.iter_mut().find(same) {
+                    Some(zone) => zone.blocks = blocks,
+                    None => self.misses_zones = true,
                 }
             }
             ZoneLine::Node(node) if self.nodes.len() < MOST => self.nodes.push(node),

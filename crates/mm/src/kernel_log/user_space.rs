@@ -74,7 +74,12 @@ impl Killer {
             Self::Earlyoom => {
                 // At its start it says when it would: "sending SIGTERM when mem <= 4.00%".
                 let plans = says(&["sending SIGTERM when", "sending SIGKILL when"]);
-                let acts = says(&["sending SIG", "low memory! ", "escalating to SIG"]);
+                let acts = says(&[
+                    "sending SIG",
+                    "low memory! ",
+                    "Low memory! ",
+                    "escalating to SIG",
+                ]);
                 (named && acts && !plans) || text.starts_with("Low memory! mem avail:")
             }
             Self::Oomd => named && says(&["Running Action=kill", "Killed ", "killed "]),
@@ -100,7 +105,10 @@ impl Killer {
                     "status=137",
                     "code 137",
                     "Exit Code:    137",
-                    "ExitCode\": 137",
+                    "xitCode\": 137",
+                    "xitCode\":137",
+                    "Exited (137)",
+                    "exit status 137",
                 ];
                 let code = says(&code) || says(&more);
                 code || says(&["code=killed, status=9/KILL"])
@@ -120,6 +128,17 @@ mod tests {
                     50.00% for > 20s with reclaim activity";
         assert_eq!(of("systemd-oomd", oomd), Some("systemd-oomd"));
         assert_eq!(of("", oomd), Some("systemd-oomd"));
+        let low = "Low memory! mem avail: 227 of 4875 MiB (4) % <= min 10 %";
+        assert_eq!(of("", low), Some("earlyoom"));
+        let named = "earlyoom: Low memory! mem avail: 227 of 4875 MiB (4) % <= min 10 %";
+        assert_eq!(of("", named), Some("earlyoom"));
+        for code in [
+            "\"exitCode\": 137,",
+            "\"ExitCode\":137",
+            "Exited (137) 2 hours ago",
+        ] {
+            assert_eq!(of("", code), Some("exit 137"), "{code}");
+        }
         assert_eq!(
             of(
                 "earlyoom",
