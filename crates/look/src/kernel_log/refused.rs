@@ -75,13 +75,14 @@ fn reason(report: &Report, cause: &Cause, refusal: Refusal) -> String {
     }
 }
 
-/// A zone could have served. A failed allocation is never for the limit of a group: a charge that is
-/// refused prints no such report.
+/// A zone could have served. A failed allocation is never for the limit of a group: a charge that
+/// is refused prints no such report.
 fn unseen(report: &Report, cause: &Cause, zone: &ZoneCheck, name: &str) -> String {
     let (usable, needed) = (zone.usable.0, zone.needed().0);
     let next = match (report.event, zone.answer) {
         (_, Answer::Unknown) => format!(
-            "Whether it had {} kB in one piece stands in the free lists, which are not in this log.",
+            "Whether it had {} kB in one piece stands in the free lists, which are not in this \
+             log.",
             Pages(1 << cause.order.min(32)).kib(report.page).0
         ),
         (Event::AllocationFailure | Event::AllocationStall | Event::Slab, _) => {

@@ -104,3 +104,58 @@ fn a_label_chooses_one_of_several_events_and_all_are_listed() {
     let unknown = View::of(&capture, Some("oom-9")).expect_err("no such event");
     assert!(unknown.to_string().contains("overcommit-5"), "{unknown}");
 }
+
+/// What a log says from these lines alone.
+fn said(lines: &[&str]) -> String {
+    let log = lines.join("\n") + "\n";
+    let frames = mm::kernel_log::frames(&log);
+    let view = View::of(&Capture { frames }, None).expect("a report");
+    let shown = text(&view);
+    shown.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+const NORMAL: &str = "Node 0 Normal free:124kB min:10088kB low:12608kB high:15132kB \
+                      active_anon:830108kB inactive_anon:104416kB active_file:15692kB \
+                      inactive_file:887136kB unevictable:0kB present:3939840kB \
+                      slab_reclaimable:100kB slab_unreclaimable:200kB all_unreclaimable? no";
+
+/// The zones whose lines were cut away hold most of this machine.
+#[test]
+fn of_a_log_that_begins_behind_a_zone_nothing_is_summed() {
+    let lists = "Node 0 DMA32: 4492*4kB 1997*8kB 62*16kB = 34936kB";
+    let own = "Node 0 Normal: 0*4kB 0*8kB 0*16kB = 0kB";
+    let failed = [
+        "SLUB: Unable to allocate memory on node -1 (gfp=0x20)",
+        "  cache: some_cache, object size: 448, buffer size: 448, default order: 0, min order: 0",
+        "  node 0: slabs: 1, objs: 9, free: 0",
+    ];
+    let pages = ["3080176 pages RAM", "62353 pages reserved"];
+    let whole = [&[NORMAL, own][..], &pages, &failed].concat();
+    assert!(said(&whole).contains("in no line"), "{}", said(&whole));
+    let cut = [&[NORMAL, lists, own][..], &pages, &failed].concat();
+    assert!(!said(&cut).contains("in no line"), "{}", said(&cut));
+}
+
+#[test]
+fn a_failed_allocation_is_never_laid_to_the_limit_of_a_group() {
+    let zone = "Normal free:248344kB min:2444kB low:3052kB high:3660kB present:1048572kB \
+                managed:737280kB mlocked:0kB";
+    for (order, what) in [
+        (10, "4096 kB in one piece stands in the free lists"),
+        (0, "the lines of the zone that refused are not in this log"),
+    ] {
+        let head =
+            format!("app: page allocation failure: order:{order}, mode:0x2084020(GFP_ATOMIC)");
+        let free = "Normal: 900*4kB 9*8kB = 3672kB";
+        let lines: &[&str] = match order {
+            0 => &[&head, "Mem-Info:", zone, free],
+            _ => &[&head, "Mem-Info:", zone],
+        };
+        let said = said(lines);
+        assert!(said.contains(what), "{said}");
+        assert!(
+            !said.contains("control groups are to be looked at"),
+            "{said}"
+        );
+    }
+}

@@ -155,8 +155,8 @@ fn sum(report: &Report, items: &[&str]) -> Option<Bytes> {
     parts.reduce(Kib::saturating_add).map(Kib::bytes)
 }
 
-/// The nodes' item; before 4.8 the zones had it, and the zones alone have what is free. `None` where
-/// a line is missing that other lines tell of: the sum over the others is not the machine's.
+/// The nodes' item; before 4.8 the zones had it, and the zones alone have what is free. `None`
+/// where a line is missing that other lines tell of: the sum over the others is not the machine's.
 fn of_nodes(report: &Report, item: &str) -> Option<Kib> {
     let isolated = match item {
         "isolated_anon" => "isolated(anon)",
