@@ -42,7 +42,7 @@ pub enum AtATime {
     One,
     /// As many as there are CPUs; for benches that do not disturb each other.
     EveryCpu,
-    /// So many.
+    /// This many.
     Number(NonZeroUsize),
 }
 

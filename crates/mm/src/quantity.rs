@@ -90,7 +90,7 @@ pub enum QuantityError {
 /// A size as a study says it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Size {
-    /// So many bytes.
+    /// This many bytes.
     Bytes(Bytes),
     /// A share of `MemAvailable` as it is when the run begins, after the base settings: what fits a
     /// machine depends on what its kernel has left.

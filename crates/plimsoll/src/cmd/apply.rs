@@ -228,8 +228,7 @@ impl Args {
     fn data(&self, plan: &Plan, change: Option<told::Told>) -> anyhow::Result<()> {
         if self.json {
             let document = told::PlanDocument::of(plan, change);
-            let text = serde_json::to_string(&document).context("cannot write JSON")?;
-            writeln!(term::out(), "{text}")?;
+            writeln!(term::out(), "{}", term::json(&document))?;
         }
         Ok(())
     }

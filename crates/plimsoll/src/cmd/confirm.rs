@@ -50,8 +50,11 @@ impl Args {
         let (mut out, now) = (term::out(), since_boot());
         if self.json {
             let told = told::Told::of(confirmed, vec![], now);
-            let text = serde_json::to_string(&told::Changes::new(vec![told]))?;
-            return Ok(writeln!(out, "{text}")?);
+            return Ok(writeln!(
+                out,
+                "{}",
+                term::json(&told::Changes::new(vec![told]))
+            )?);
         }
         write!(out, "{}", told::change(confirmed, now, term::columns()))?;
         for file in &confirmed.files {

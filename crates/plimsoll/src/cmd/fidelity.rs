@@ -6,7 +6,7 @@ mod tables;
 use std::io::Write as _;
 use std::path::PathBuf;
 
-use anyhow::{Context as _, anyhow, bail};
+use anyhow::{anyhow, bail};
 use lab::bench::Progress;
 use lab::fidelity::{self, Against, StudyScore};
 use lab::store::Store;
@@ -179,7 +179,6 @@ fn show(scores: &[Vec<StudyScore>], unproved: &[String], args: &Args) -> anyhow:
 
 fn write_json(scores: &[Vec<StudyScore>], unproved: &[String]) -> anyhow::Result<()> {
     let document = json::Document::of(scores.iter().flatten(), unproved);
-    let text = serde_json::to_string(&document).context("cannot write JSON")?;
-    writeln!(term::out(), "{text}")?;
+    writeln!(term::out(), "{}", term::json(&document))?;
     Ok(())
 }

@@ -37,8 +37,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     if args.json {
         let told = changes.into_iter();
         let told = told.map(|change| told::Told::of(change, vec![], now));
-        let text = serde_json::to_string(&told::Changes::new(told.collect()))?;
-        writeln!(out, "{text}")?;
+        writeln!(out, "{}", term::json(&told::Changes::new(told.collect())))?;
         return Ok(ExitCode::Done);
     }
     if changes.is_empty() {

@@ -36,8 +36,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     if args.json {
         let told = standing.iter().zip(&troubles);
         let told = told.map(|(it, trouble)| told::Told::of(&it.change, trouble.clone(), now));
-        let text = serde_json::to_string(&told::Changes::new(told.collect()))?;
-        writeln!(out, "{text}")?;
+        writeln!(out, "{}", term::json(&told::Changes::new(told.collect())))?;
     } else if standing.is_empty() {
         writeln!(out, "no change of plimsoll's stands")?;
     } else {

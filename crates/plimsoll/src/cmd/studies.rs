@@ -2,7 +2,7 @@
 
 use std::io::Write as _;
 
-use anyhow::{Context as _, bail};
+use anyhow::bail;
 use lab::calibration;
 use lab::experiment::cpus;
 use mm::text::counted;
@@ -75,8 +75,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
                 version: VERSION,
                 studies: lines,
             };
-            let text = serde_json::to_string(&document).context("cannot write JSON")?;
-            writeln!(out, "{text}")?;
+            writeln!(out, "{}", term::json(&document))?;
         }
         (false, true) => write!(out, "{}", csv(&lines))?,
         (false, false) => {

@@ -147,8 +147,7 @@ impl Args {
             all.push(told::Told::of(change, left, now));
         }
         if self.json {
-            let text = serde_json::to_string(&told::Changes::new(all))?;
-            writeln!(term::out(), "{text}")?;
+            writeln!(term::out(), "{}", term::json(&told::Changes::new(all)))?;
         }
         Ok(())
     }

@@ -170,8 +170,7 @@ fn show(figures: &Figures, json: bool) -> anyhow::Result<()> {
     let mut out = term::out();
     match json {
         true => {
-            let text = serde_json::to_string(figures).context("cannot write JSON")?;
-            writeln!(out, "{text}")?;
+            writeln!(out, "{}", term::json(figures))?;
         }
         false => out.write_all(text::page(figures, term::canvas()).as_bytes())?,
     }
