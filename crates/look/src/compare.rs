@@ -9,8 +9,7 @@ use mm::units::{Bytes, Pages};
 use mm::vmstat::{Kind, kind};
 use serde::Serialize;
 
-use super::page::Page;
-use crate::page::Canvas;
+use crate::page::{Canvas, Page};
 
 /// Rows that the page shows of a table; JSON has all.
 const SHOWN: usize = 20;

@@ -5,8 +5,7 @@
 
 use evidence::series;
 use mm::capture::{Capture, Frame};
-use mm::notes::GROUPS;
-use mm::notes::UNREADABLE;
+use mm::notes::{GROUPS, UNREADABLE};
 use mm::snapshot::Snapshot;
 use serde::Serialize;
 
@@ -26,12 +25,10 @@ use crate::lru_gen::{Absent, LruGen};
 use crate::machine::Machine;
 use crate::memory::Memory;
 use crate::nodes::Node;
-use crate::page::Canvas;
-use crate::page::Page;
+use crate::page::{Canvas, Page};
 use crate::pressure::Pressure;
 use crate::reclaim::Reclaim;
 use crate::refaults::Refaults;
-pub use crate::sections::{Extent, Section};
 use crate::sources::Evidence;
 use crate::swap::Swap;
 use crate::timeline::Timeline;

@@ -45,7 +45,7 @@ impl Detail {
         problems: &[String],
     ) -> anyhow::Result<Option<String>> {
         Ok(match (self.json, self.csv) {
-            (true, _) => Some(data::json(study, pairs, notes, problems)? + "\n"),
+            (true, _) => Some(data::json(study, pairs, notes, problems) + "\n"),
             (false, true) => Some(data::csv(study, pairs)),
             (false, false) => None,
         })

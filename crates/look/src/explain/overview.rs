@@ -12,8 +12,7 @@ use serde::Serialize;
 use super::default::partner_rules;
 use super::looked::Looked;
 use super::value;
-use crate::page::Canvas;
-use crate::page::Page;
+use crate::page::{Canvas, Page};
 
 /// Version of the shape in docs/schemas/explain-all.json. A new field is no new version.
 const VERSION: u32 = 1;

@@ -4,8 +4,7 @@ use crate::fact::or_unsaid;
 
 use super::value::upper;
 use super::{Explanation, found};
-use crate::page::Canvas;
-use crate::page::Page;
+use crate::page::{Canvas, Page};
 
 impl Explanation {
     /// The page.

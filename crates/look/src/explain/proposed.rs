@@ -13,8 +13,7 @@ use serde::Serialize;
 
 use super::found::{self, Found};
 use crate::figures::{Effect, effects};
-use crate::page::Canvas;
-use crate::page::Page;
+use crate::page::{Canvas, Page};
 
 /// Version of the shape in docs/schemas/explain-proposed.json. A new field is no new version.
 const VERSION: u32 = 1;

@@ -6,7 +6,8 @@ use expect_test::expect_file;
 use mm::capture::Capture;
 
 use crate::page::{Canvas, Charset};
-use crate::view::{Extent, View};
+use crate::sections::Extent;
+use crate::view::View;
 
 const LOGS: [&str; 13] = [
     "atomic-order0-4.19.mail",

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::page::Charset;
+use crate::sections::Extent;
 use expect_test::{Expect, expect};
 
 /// The sections that these files make, from the one with this heading on, as text.

@@ -68,14 +68,14 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let (kernel, out) = (&calibration.kernel, args.out.display());
     term::talk(format_args!("calibrated {kernel} into {out}"));
     if args.json {
-        writeln!(term::out(), "{}", json(&calibration)?)?;
+        writeln!(term::out(), "{}", json(&calibration))?;
     } else if args.csv {
         write!(term::out(), "{}", csv(&calibration))?;
     }
     Ok(ExitCode::Done)
 }
 
-fn json(calibration: &Calibration) -> anyhow::Result<String> {
+fn json(calibration: &Calibration) -> String {
     let document = Document {
         schema: "plimsoll-calibration",
         version: VERSION,
@@ -84,7 +84,7 @@ fn json(calibration: &Calibration) -> anyhow::Result<String> {
         costs_ps: calibration.costs.iter().collect(),
         boots_bytes: calibration.boots.iter().map(|boot| boot.memory.0).collect(),
     };
-    serde_json::to_string(&document).context("cannot write JSON")
+    term::json(&document)
 }
 
 fn csv(calibration: &Calibration) -> String {
@@ -106,8 +106,7 @@ mod tests {
     #[test]
     fn a_calibration_as_data_has_every_cost() {
         let calibration = calibration::built_in("6.1").unwrap();
-        let document: serde_json::Value =
-            serde_json::from_str(&json(&calibration).unwrap()).unwrap();
+        let document: serde_json::Value = serde_json::from_str(&json(&calibration)).unwrap();
         let costs = document["costs_ps"].as_object().unwrap().len();
         assert_eq!(costs, calibration.costs.iter().count());
         let schema = include_str!("../../../../docs/schemas/calibration.json");

@@ -163,8 +163,8 @@ fn written(args: &Args, report: &Report, targets: &Targets) -> anyhow::Result<St
     };
     Ok(match format {
         Format::Human => human::text(report, targets, term::canvas()),
-        Format::Json => json::text(report, targets)?,
-        Format::Sarif => sarif::text(report, targets)?,
+        Format::Json => json::text(report, targets),
+        Format::Sarif => sarif::text(report, targets),
         Format::Github => github::text(report, targets),
     })
 }

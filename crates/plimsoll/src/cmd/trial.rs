@@ -107,7 +107,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     check(&plan)?;
     if args.dry_run {
         if args.json {
-            writeln!(term::out(), "{}", head.json(None)?)?;
+            writeln!(term::out(), "{}", head.json(None))?;
         }
         return Ok(ExitCode::Done);
     }
@@ -127,7 +127,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let ended = turns.run(&|| check(&Plan::of(&asked, &root)?), &told::pair);
     let ended = ended.context("the trial did not go on, and what it wrote is taken back")?;
     if args.json {
-        writeln!(term::out(), "{}", head.json(Some((&turns, &ended)))?)?;
+        writeln!(term::out(), "{}", head.json(Some((&turns, &ended))))?;
     } else {
         let text = told::result(&turns, &ended, term::columns());
         write!(term::out(), "\n{text}")?;

@@ -1,6 +1,5 @@
 //! What a study came to, as JSON and as CSV.
 
-use anyhow::Context as _;
 use lab::report::Pair;
 use lab::report::arms::arms;
 use serde::Serialize;
@@ -10,6 +9,8 @@ use study::measure::Unit;
 use study::stats;
 use study::verdict::{self, Basis};
 use study::verdicts::ArmVerdict;
+
+use crate::term;
 
 /// Version of the shape in docs/schemas/study.json. A new field is no new version.
 const VERSION: u32 = 3;
@@ -100,12 +101,7 @@ struct Rank {
 }
 
 /// One line of JSON.
-pub(crate) fn json(
-    study: &Study,
-    pairs: &[Pair],
-    notes: &[String],
-    problems: &[String],
-) -> anyhow::Result<String> {
+pub(crate) fn json(study: &Study, pairs: &[Pair], notes: &[String], problems: &[String]) -> String {
     let document = Document {
         schema: "plimsoll-study",
         version: VERSION,
@@ -116,7 +112,7 @@ pub(crate) fn json(
         problems,
         kernels: pairs.iter().map(|pair| Kernel::of(study, pair)).collect(),
     };
-    serde_json::to_string(&document).context("cannot write JSON")
+    term::json(&document)
 }
 
 /// A line for each measure of each arm on each kernel, below a head.

@@ -49,7 +49,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let checked = Checked::of(&config, &machine)?;
     let mut out = term::out();
     match args.json {
-        true => writeln!(out, "{}", json::check(&checked, &costs(&checked), &others)?)?,
+        true => writeln!(out, "{}", json::check(&checked, &costs(&checked), &others))?,
         false => {
             let path = args.config.config.display().to_string();
             write!(out, "{}", said(&path, &checked, &others, term::columns()))?;

@@ -38,7 +38,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
     }
     let mut out = term::out();
     if args.json {
-        writeln!(out, "{}", json::events(&events)?)?;
+        writeln!(out, "{}", json::events(&events))?;
         return Ok(ExitCode::Done);
     }
     if events.is_empty() {

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::checked::Checked;
 use super::others::Other;
 use super::shared::stands_down;
+use crate::term;
 
 /// Version of the shapes in docs/schemas. A new field is no new version.
 const VERSION: u32 = 1;
@@ -22,12 +23,8 @@ struct Check<'a> {
 }
 
 /// What a configuration would do.
-pub(super) fn check(
-    checked: &Checked,
-    costs: &[String],
-    others: &[Other],
-) -> serde_json::Result<String> {
-    serde_json::to_string(&Check {
+pub(super) fn check(checked: &Checked, costs: &[String], others: &[Other]) -> String {
+    term::json(&Check {
         schema: "plimsoll-guard-check",
         version: VERSION,
         checked,
@@ -37,8 +34,8 @@ pub(super) fn check(
 }
 
 /// What a guard holds; `null` where none runs.
-pub(super) fn status(figures: Option<&Figures>) -> serde_json::Result<String> {
-    serde_json::to_string(&json!({
+pub(super) fn status(figures: Option<&Figures>) -> String {
+    term::json(&json!({
         "schema": "plimsoll-guard-status",
         "version": VERSION,
         "guard": figures.map(guard),
@@ -91,7 +88,7 @@ fn guard(figures: &Figures) -> Value {
 }
 
 /// What it did.
-pub(super) fn events(events: &[Event]) -> serde_json::Result<String> {
+pub(super) fn events(events: &[Event]) -> String {
     let some = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
     let events = events.iter().map(|event| {
         json!({
@@ -105,7 +102,7 @@ pub(super) fn events(events: &[Event]) -> serde_json::Result<String> {
             "why": some(&event.why),
         })
     });
-    serde_json::to_string(&json!({
+    term::json(&json!({
         "schema": "plimsoll-guard-events",
         "version": VERSION,
         "events": events.collect::<Vec<_>>(),

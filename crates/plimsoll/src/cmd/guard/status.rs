@@ -28,7 +28,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let figures = args.state.figures()?;
     let mut out = term::out();
     match (&figures, args.json) {
-        (figures, true) => writeln!(out, "{}", json::status(figures.as_ref())?)?,
+        (figures, true) => writeln!(out, "{}", json::status(figures.as_ref()))?,
         (Some(figures), false) => write!(out, "{}", said(figures, term::columns()))?,
         (None, false) => write!(out, "{}", item(&args.state.nobody(), 0, term::columns()))?,
     }

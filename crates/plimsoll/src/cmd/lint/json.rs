@@ -1,12 +1,12 @@
 //! What was found, as a JSON document.
 
-use anyhow::Context as _;
 use look::lint::fix::Fix;
 use look::lint::report::{Finding, Unknown};
 use look::lint::{Report, Severity};
 use serde::Serialize;
 
 use super::targets::Targets;
+use crate::term;
 
 /// Version of the shape in docs/schemas/lint.json. A new field is no new version.
 const VERSION: u32 = 1;
@@ -53,7 +53,7 @@ struct Change<'a> {
 }
 
 /// One document in a line.
-pub(super) fn text(report: &Report, targets: &Targets) -> anyhow::Result<String> {
+pub(super) fn text(report: &Report, targets: &Targets) -> String {
     let found = report.findings.iter().map(found);
     let problems = targets.problems.iter().chain(&report.problems);
     let document = Document {
@@ -65,8 +65,7 @@ pub(super) fn text(report: &Report, targets: &Targets) -> anyhow::Result<String>
         findings: found.chain(report.unknown.iter().map(unknown)).collect(),
         problems: problems.map(String::as_str).collect(),
     };
-    let text = serde_json::to_string(&document).context("cannot write JSON")?;
-    Ok(text + "\n")
+    term::json(&document) + "\n"
 }
 
 fn found(finding: &Finding) -> Entry<'_> {

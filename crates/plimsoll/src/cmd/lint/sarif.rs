@@ -3,7 +3,6 @@
 
 use std::borrow::Cow;
 
-use anyhow::Context as _;
 use look::lint::Report;
 use look::lint::report::Finding;
 use look::lint::rule::Rule;
@@ -11,12 +10,13 @@ use look::lint::table::RULES;
 use serde_json::{Value, json};
 
 use super::targets::Targets;
+use crate::term;
 
 const SCHEMA: &str =
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
 
 /// One document.
-pub(super) fn text(report: &Report, targets: &Targets) -> anyhow::Result<String> {
+pub(super) fn text(report: &Report, targets: &Targets) -> String {
     let results: Vec<Value> = report.findings.iter().map(result).collect();
     let rules: Vec<Value> = RULES.iter().map(descriptor).collect();
     let document = json!({
@@ -36,8 +36,7 @@ pub(super) fn text(report: &Report, targets: &Targets) -> anyhow::Result<String>
             "results": results,
         }],
     });
-    let text = serde_json::to_string(&document).context("cannot write SARIF")?;
-    Ok(text + "\n")
+    term::json(&document) + "\n"
 }
 
 fn descriptor(rule: &Rule) -> Value {

@@ -11,7 +11,7 @@ use crate::changing::plan::Plan;
 use crate::changing::{nanos, said, told};
 use crate::results::wrapped;
 use crate::table::Table;
-use crate::term::{bold, talk};
+use crate::term::{bold, json, talk};
 
 /// Version of docs/schemas/trial.json. A new field is no new version.
 const VERSION: u32 = 1;
@@ -66,13 +66,7 @@ impl Head<'_> {
     }
 
     /// One document.
-    ///
-    /// # Errors
-    /// It cannot be written.
-    pub(super) fn json(
-        &self,
-        done: Option<(&Turns<'_>, &Ended)>,
-    ) -> Result<String, serde_json::Error> {
+    pub(super) fn json(&self, done: Option<(&Turns<'_>, &Ended)>) -> String {
         let (verdict, harm) = done.map_or((None, None), |(turns, ended)| {
             let harm = match ended {
                 Ended::Harm(why) => Some(why.as_str()),
@@ -81,7 +75,7 @@ impl Head<'_> {
             (Some(verdict(turns.answer().as_ref())), harm)
         });
         let measures = self.measures.iter().enumerate();
-        serde_json::to_string(&Document {
+        json(&Document {
             schema: "plimsoll-trial",
             version: VERSION,
             settings: self
