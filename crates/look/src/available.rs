@@ -5,13 +5,14 @@ use mm::recompute::{AvailableBy, Fit};
 use mm::rules::{Print, prints};
 use mm::snapshot::Snapshot;
 use mm::units::{Kib, PageSize, Pages};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::check::{self, Check, Slack};
 use super::page::Page;
 
 /// The terms, in kibibytes as /proc/meminfo prints them.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct Available {
     free_kib: u64,
     totalreserve_kib: u64,

@@ -4,13 +4,14 @@ use mm::recompute::ReserveAs;
 use mm::rules::Row;
 use mm::snapshot::Snapshot;
 use mm::units::Pages;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::page::Page;
 use crate::style::{bad, good};
 
 /// One number from both sides, in pages.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub(crate) struct Check {
     /// What was computed.
     pub(crate) name: String,

@@ -7,21 +7,18 @@ use mm::capture::Frame;
 use mm::snapshot::Snapshot;
 use mm::units::{Bytes, Pages};
 use mm::vmstat::{Kind, kind};
+use schemars::JsonSchema;
 use serde::Serialize;
+use shapes::Shape;
 
 use crate::page::{Canvas, Page};
 
 /// Rows that the page shows of a table; JSON has all.
 const SHOWN: usize = 20;
 
-/// Version of the JSON's shape. A new field is no new version.
-const VERSION: u32 = 1;
-
 /// Two moments or machines, and what differs.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub struct Compare {
-    schema: &'static str,
-    version: u32,
     before: String,
     after: String,
     settings: Vec<Words>,
@@ -33,8 +30,13 @@ pub struct Compare {
     counters_apart: Option<String>,
 }
 
+impl Shape for Compare {
+    const NAME: &'static str = "compare";
+    const VERSION: u32 = 1;
+}
+
 /// A value that is another one.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 struct Words {
     name: String,
     before: String,
@@ -42,7 +44,7 @@ struct Words {
 }
 
 /// An amount that is another one.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 struct Amount {
     name: String,
     before_bytes: u64,
@@ -50,7 +52,7 @@ struct Amount {
 }
 
 /// A counter that grew.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 struct Grown {
     name: String,
     grown: u64,
@@ -62,8 +64,6 @@ impl Compare {
         let (first, second) = (Snapshot::parse(before.1), Snapshot::parse(after.1));
         let counters_apart = apart(&first, &second);
         Self {
-            schema: "plimsoll-compare",
-            version: VERSION,
             before: before.0.to_owned(),
             after: after.0.to_owned(),
             settings: settings(&first, &second),

@@ -2,12 +2,13 @@
 
 use mm::recompute::Contradiction as Found;
 use mm::snapshot::Snapshot;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::page::Page;
 
 /// A contradiction.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub(crate) struct Contradiction {
     /// Which one, for a reader of the JSON.
     pub(crate) id: &'static str,

@@ -4,12 +4,13 @@ use mm::hierarchy::{Held, Hierarchy, Protection, Taker, ancestors};
 use mm::memcg::{Limit, Memcg};
 use mm::snapshot::Snapshot;
 use mm::units::Bytes;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::page::Page;
 
 /// The groups of a moment, and what is to know about all of them.
-#[derive(Debug, Default, Serialize)]
+#[derive(Debug, Default, JsonSchema, Serialize)]
 pub(crate) struct Groups {
     /// Parents before their children.
     #[serde(rename = "control_groups")]
@@ -27,7 +28,7 @@ pub(crate) struct Groups {
 }
 
 /// Groups that the capture does not hold.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize)]
 struct LeftOut {
     unbound: u64,
     bound: u64,
@@ -35,7 +36,7 @@ struct LeftOut {
 }
 
 /// One group. Limits are absent where there is none.
-#[derive(Debug, Default, Serialize)]
+#[derive(Debug, Default, JsonSchema, Serialize)]
 struct Group {
     name: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -79,7 +80,7 @@ struct Group {
 }
 
 /// The ancestor that takes a protection away, what it has, and what its children claim of it.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 struct TakenBy {
     group: String,
     has_bytes: u64,
@@ -87,7 +88,7 @@ struct TakenBy {
 }
 
 /// The ancestor whose `memory.max` is reached before the group's own.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 struct TighterMax {
     group: String,
     max_bytes: u64,

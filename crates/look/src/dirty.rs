@@ -4,6 +4,7 @@ use mm::bdi::Bdi;
 use mm::formula::dirty::Thresholds;
 use mm::snapshot::Snapshot;
 use mm::units::{Bytes, PageSize, Pages};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::check::{self, Check, Slack};
@@ -12,7 +13,7 @@ use super::load_line::Mark;
 use super::page::Page;
 
 /// Thresholds and what is dirty, in pages.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct Dirty {
     dirtyable_pages: u64,
     background: Threshold,
@@ -38,7 +39,7 @@ pub(crate) struct Dirty {
 }
 
 /// A device whose part of the limit is bounded, in percent.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 struct Device {
     device: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -52,7 +53,7 @@ struct Device {
 }
 
 /// One threshold: as it is set, as we compute it, as the kernel prints it.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 struct Threshold {
     setting: String,
     pages: u64,

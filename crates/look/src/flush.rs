@@ -10,6 +10,7 @@ use crate::share::percent;
 use mm::bdi::{DEBUGFS, Stats};
 use mm::snapshot::Snapshot;
 use mm::units::{Bytes, Kib, Nanos};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::page::Page;
@@ -20,7 +21,7 @@ use super::wrote::Wrote;
 const SHOWN: usize = 16;
 
 /// What waits for the devices.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct Flush {
     /// `debugfs`, or `diskstats` for what can be said without it.
     source: &'static str,
@@ -29,12 +30,12 @@ pub(crate) struct Flush {
     reason: Option<String>,
     /// Until all is written, the devices side by side; by diskstats at least so long.
     seconds: Option<f64>,
-    devices: Vec<Device>,
+    devices: Vec<DeviceFlush>,
 }
 
 /// One device.
-#[derive(Debug, Serialize)]
-struct Device {
+#[derive(Debug, JsonSchema, Serialize)]
+struct DeviceFlush {
     device: String,
     #[serde(flatten)]
     held: Option<Held>,
@@ -43,7 +44,7 @@ struct Device {
 }
 
 /// The kernel's figures of one device.
-#[derive(Debug, PartialEq, Serialize)]
+#[derive(Debug, PartialEq, JsonSchema, Serialize)]
 struct Held {
     dirty_bytes: u64,
     writeback_bytes: u64,
@@ -51,9 +52,11 @@ struct Held {
     part_bytes: u64,
     threshold_bytes: u64,
     /// What the kernel thinks it writes; `None` where it has no idea.
+    #[schemars(extend("type" = ["null", "integer"]))]
     bandwidth_bytes_per_second: Option<u64>,
     /// Whether that was measured.
     bandwidth_measured: bool,
+    #[schemars(extend("type" = ["null", "number"]))]
     flush_seconds: Option<f64>,
     /// The same by what it wrote over the interval, which it was busy all through.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -63,7 +66,7 @@ struct Held {
 }
 
 /// How a device holds more than it should of what all may hold.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
 #[serde(rename_all = "snake_case")]
 enum Excess {
     /// It holds twice its part or more while writers are slowed.
@@ -106,13 +109,13 @@ impl Flush {
         let devices = used.into_iter().take(SHOWN).map(|(bdi, stats)| {
             let device = name(last, bdi);
             let wrote = Wrote::of(first, last, &device);
-            Device {
+            DeviceFlush {
                 held: Held::of(stats, wrote, &rules),
                 wrote,
                 device,
             }
         });
-        let devices: Vec<Device> = devices.collect();
+        let devices: Vec<DeviceFlush> = devices.collect();
         let held = devices.iter().filter_map(|device| device.held.as_ref());
         let times = held
             .filter(|held| held.bytes() > 0)
@@ -134,13 +137,13 @@ impl Flush {
             .find_map(|line| line.strip_prefix(DEBUGFS)?.split_once('\t'));
         let devices = last.bdi.keys().filter_map(|device| {
             let wrote = Wrote::of(first, last, device)?;
-            (wrote.wrote_bytes_per_second > 0.0).then(|| Device {
+            (wrote.wrote_bytes_per_second > 0.0).then(|| DeviceFlush {
                 device: device.clone(),
                 held: None,
                 wrote: Some(wrote),
             })
         });
-        let devices: Vec<Device> = devices.take(SHOWN).collect();
+        let devices: Vec<DeviceFlush> = devices.take(SHOWN).collect();
         let paces = devices.iter().filter_map(|device| device.wrote?.pace());
         let pace: f64 = paces.sum();
         let held = last.unwritten().filter(|_| pace > 0.0);
@@ -154,7 +157,7 @@ impl Flush {
 
     /// The device that holds most, and how much.
     pub(crate) fn fullest(&self) -> Option<(&str, Bytes)> {
-        let held = |device: &'_ Device| Some(Bytes(device.held.as_ref()?.bytes()));
+        let held = |device: &'_ DeviceFlush| Some(Bytes(device.held.as_ref()?.bytes()));
         let all = self.devices.iter();
         let told = all.filter_map(|device| Some((device.device.as_str(), held(device)?)));
         told.filter(|&(_, held)| held > Bytes::ZERO)
@@ -191,7 +194,7 @@ impl Flush {
             ),
             (None, _) => {}
         }
-        let remarks = self.devices.iter().flat_map(Device::remarks);
+        let remarks = self.devices.iter().flat_map(DeviceFlush::remarks);
         remarks.for_each(|remark| page.paragraph(2, &remark));
     }
 
@@ -214,7 +217,7 @@ impl Flush {
     }
 }
 
-impl Device {
+impl DeviceFlush {
     fn write(&self, page: &mut Page) {
         let wrote = self
             .wrote
@@ -371,7 +374,7 @@ mod tests {
     };
 
     /// A device that holds this many KiB of a limit of 1 GiB.
-    fn device(held: u64, part: u64, bandwidth: u64, wrote: Option<Wrote>) -> Device {
+    fn device(held: u64, part: u64, bandwidth: u64, wrote: Option<Wrote>) -> DeviceFlush {
         let stats = Stats {
             writeback: Some(Kib(0)),
             reclaimable: Some(Kib(held)),
@@ -380,14 +383,14 @@ mod tests {
             bandwidth: Some(Kib(bandwidth)),
             ..Stats::default()
         };
-        Device {
+        DeviceFlush {
             device: "sdb".to_owned(),
             held: Held::of(&stats, wrote, &RULES),
             wrote,
         }
     }
 
-    fn remarks(device: &Device) -> String {
+    fn remarks(device: &DeviceFlush) -> String {
         device.remarks().collect::<Vec<_>>().join("\n")
     }
 

@@ -3,12 +3,13 @@
 use mm::meminfo::Meminfo;
 use mm::snapshot::Snapshot;
 use mm::units::Kib;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::page::Page;
 
 /// How they are set and how much memory they hold.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct HugePages {
     enabled: String,
     #[serde(skip_serializing_if = "Option::is_none")]

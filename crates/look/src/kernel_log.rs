@@ -14,6 +14,7 @@ use mm::capture::Capture;
 use mm::kernel_log::{Cause, Group, Holders, Killed, PATH, Process, Report, ZoneCheck};
 use mm::snapshot::Snapshot;
 use mm::units::{Bytes, Kib, Pages};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::findings::Said;
@@ -31,7 +32,7 @@ const NAME: usize = 24;
 const SHOWN: usize = 10;
 
 /// One report.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct KernelLog {
     event: &'static str,
     #[serde(skip)]
@@ -42,12 +43,12 @@ pub(crate) struct KernelLog {
     message: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     request: Option<Request>,
-    zones: Vec<Zone>,
+    zones: Vec<ZoneAnswer>,
     #[serde(skip_serializing_if = "Option::is_none")]
     group: Option<Limits>,
     #[serde(skip_serializing_if = "Option::is_none")]
     total_bytes: Option<u64>,
-    holders: Vec<Part>,
+    holders: Vec<Holder>,
     #[serde(skip_serializing_if = "Option::is_none")]
     swap_total_bytes: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -56,14 +57,14 @@ pub(crate) struct KernelLog {
     page_told: bool,
     process_count: u64,
     processes_resident_bytes: u64,
-    processes: Vec<Row>,
+    processes: Vec<ProcessRow>,
     killed: Vec<Victim>,
     would_help: Vec<String>,
     would_not_help: Vec<String>,
 }
 
 /// What was asked for.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 struct Request {
     #[serde(skip_serializing_if = "Option::is_none")]
     order: Option<i32>,
@@ -80,8 +81,8 @@ struct Request {
 }
 
 /// A zone against the request.
-#[derive(Debug, Serialize)]
-struct Zone {
+#[derive(Debug, JsonSchema, Serialize)]
+struct ZoneAnswer {
     node: u32,
     name: &'static str,
     answer: &'static str,
@@ -100,7 +101,7 @@ struct Zone {
 }
 
 /// The control group's counters.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 struct Limits {
     name: String,
     task_group: String,
@@ -113,15 +114,15 @@ struct Limits {
 }
 
 /// A part of memory.
-#[derive(Debug, Serialize)]
-struct Part {
+#[derive(Debug, JsonSchema, Serialize)]
+struct Holder {
     name: &'static str,
     bytes: u64,
 }
 
 /// A process.
-#[derive(Debug, Serialize)]
-struct Row {
+#[derive(Debug, JsonSchema, Serialize)]
+struct ProcessRow {
     pid: u64,
     name: String,
     uid: u64,
@@ -132,7 +133,7 @@ struct Row {
 }
 
 /// A process that was killed.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 struct Victim {
     pid: u64,
     name: String,
@@ -163,7 +164,7 @@ impl KernelLog {
             diagnosis: diagnosis::sentences(report, &cause, &holders, &settings, context),
             message: report.head.clone(),
             request: Request::of(report),
-            zones: cause.zones.iter().map(Zone::of).collect(),
+            zones: cause.zones.iter().map(ZoneAnswer::of).collect(),
             group: group.map(Limits::of),
             total_bytes: holders.total.map(|total| total.0),
             holders: parts(&holders),
@@ -172,7 +173,9 @@ impl KernelLog {
             page_told: report.page_told,
             process_count: report.processes.count,
             processes_resident_bytes: report.processes.rss.bytes(report.page).0,
-            processes: rows.map(|process| Row::of(report, process)).collect(),
+            processes: rows
+                .map(|process| ProcessRow::of(report, process))
+                .collect(),
             killed: report.killed.iter().map(Victim::of).collect(),
             would_help: settings.would,
             would_not_help: settings.would_not,
@@ -322,14 +325,14 @@ pub(crate) fn opens_beside(frame: &mm::capture::Frame) -> bool {
     by_free && !has("proc/zoneinfo") && !has("proc/vmstat")
 }
 
-fn parts(holders: &Holders) -> Vec<Part> {
-    let part = |(name, bytes): (&'static str, Bytes)| Part {
+fn parts(holders: &Holders) -> Vec<Holder> {
+    let part = |(name, bytes): (&'static str, Bytes)| Holder {
         name,
         bytes: bytes.0,
     };
     let known = holders.parts.iter().map(|part| (part.name, part.bytes));
     let other = holders.other.map(|bytes| ("other", bytes));
-    let mut parts: Vec<Part> = known.chain(other).map(part).collect();
+    let mut parts: Vec<Holder> = known.chain(other).map(part).collect();
     parts.sort_by_key(|part| core::cmp::Reverse(part.bytes));
     parts
 }
@@ -350,7 +353,7 @@ impl Request {
     }
 }
 
-impl Zone {
+impl ZoneAnswer {
     fn of(check: &ZoneCheck) -> Self {
         let bytes = |kib: Kib| kib.bytes().0;
         Self {
@@ -411,7 +414,7 @@ impl Limits {
     }
 }
 
-impl Row {
+impl ProcessRow {
     fn of(report: &Report, process: &Process) -> Self {
         let bytes = |pages: Pages| pages.bytes(report.page).0;
         Self {

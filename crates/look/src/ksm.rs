@@ -5,12 +5,13 @@ use mm::formula::ksm::{RMAP_ITEM, general_profit, rmap_items, scan_time, skipped
 use mm::ksm::KsmNumbers;
 use mm::snapshot::Snapshot;
 use mm::units::{Bytes, Nanos, PageSize};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::page::Page;
 
 /// Settings and effect.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct Merging {
     state: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]

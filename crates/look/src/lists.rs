@@ -7,6 +7,7 @@ use mm::lru_gen::Enabled;
 use mm::snapshot::Snapshot;
 use mm::units::{Bytes, PageSize, Pages};
 use mm::zoneinfo::NodeStats;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::lru_gen::Absent;
@@ -16,21 +17,21 @@ use super::page::Page;
 const FIRST: u32 = 12;
 
 /// Sizes in bytes, of all nodes together and of each.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct Lists {
     #[serde(flatten)]
     all: Sizes,
     #[serde(skip_serializing_if = "Option::is_none")]
     mlocked_bytes: Option<u64>,
-    nodes: Vec<Node>,
+    nodes: Vec<NodeLists>,
     /// The sizes are those of generations: the classic rules do not hold.
     #[serde(skip)]
     generations: bool,
 }
 
 /// The lists of a node.
-#[derive(Debug, Serialize)]
-struct Node {
+#[derive(Debug, JsonSchema, Serialize)]
+struct NodeLists {
     node: u32,
     #[serde(flatten)]
     lists: Sizes,
@@ -39,7 +40,7 @@ struct Node {
     next_pass: Option<NextPass>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 struct Sizes {
     anonymous: List,
     file: List,
@@ -48,7 +49,7 @@ struct Sizes {
 }
 
 /// The two lists of one kind of page.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 struct List {
     active_bytes: u64,
     inactive_bytes: u64,
@@ -58,7 +59,7 @@ struct List {
 }
 
 /// What the next pass of reclaim would scan at first.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 struct NextPass {
     scans: &'static str,
     reason: &'static str,
@@ -81,7 +82,7 @@ impl Lists {
             .zoneinfo
             .iter()
             .flat_map(|zoneinfo| &zoneinfo.nodes);
-        let node = |stats: &NodeStats| Node::of(stats, snapshot, generations);
+        let node = |stats: &NodeStats| NodeLists::of(stats, snapshot, generations);
         Some(Self {
             all: Sizes {
                 anonymous: list(meminfo.active_anon?, meminfo.inactive_anon?),
@@ -143,7 +144,7 @@ impl Lists {
     }
 }
 
-impl Node {
+impl NodeLists {
     fn of(stats: &NodeStats, snapshot: &Snapshot, generations: bool) -> Option<Self> {
         let item = |name| stats.items.get(name).map(Pages);
         let list = |active, inactive| Some(List::of(item(active)?, item(inactive)?, snapshot.page));

@@ -4,6 +4,7 @@ use mm::lru_gen::{Generation, TABLE};
 use mm::release::{Release, Version};
 use mm::snapshot::Snapshot;
 use mm::units::{Bytes, Nanos, PageSize, Pages};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::page::Page;
@@ -15,7 +16,7 @@ const TOLD: usize = 16;
 const SHOWN: usize = 4;
 
 /// How it is set.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct LruGen {
     enabled: bool,
     features: u32,
@@ -30,15 +31,15 @@ pub(crate) struct LruGen {
 }
 
 /// The generations of one control group on one node, the youngest first.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 struct Generations {
     group: String,
     node: u32,
-    generations: Vec<Row>,
+    generations: Vec<AgedPages>,
 }
 
-#[derive(Debug, Serialize)]
-struct Row {
+#[derive(Debug, JsonSchema, Serialize)]
+struct AgedPages {
     generation: u64,
     age_milliseconds: u64,
     anonymous_pages: u64,
@@ -108,7 +109,7 @@ impl LruGen {
 impl Generations {
     fn of(table: &[Generation]) -> Option<Self> {
         let first = table.first()?;
-        let row = |generation: &Generation| Row {
+        let row = |generation: &Generation| AgedPages {
             generation: generation.seq,
             age_milliseconds: generation.age.0 / Nanos::MILLI.0,
             anonymous_pages: generation.anon.0,

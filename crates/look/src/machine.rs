@@ -5,12 +5,13 @@ use mm::notes::COVERED;
 use mm::notes::{FACTS, Facts, Place, Platform};
 use mm::release::Span;
 use mm::snapshot::{PageSource, Snapshot};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::page::Page;
 
 /// The machine and the moment.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct Machine {
     #[serde(skip_serializing_if = "Option::is_none")]
     kernel: Option<String>,
@@ -34,7 +35,7 @@ pub(crate) struct Machine {
 }
 
 /// A kernel file or folder, and the file system that is mounted over it.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 struct Covered {
     path: String,
     file_system: String,

@@ -5,13 +5,14 @@ use mm::meminfo::Meminfo;
 use mm::rules::{Print, prints};
 use mm::snapshot::Snapshot;
 use mm::units::{Bytes, Kib, Pages};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::page::Page;
 use super::share::bar;
 
 /// Amounts in bytes. The parts add up to the total, `other` being the rest.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct Memory {
     total_bytes: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -24,7 +25,7 @@ pub(crate) struct Memory {
 }
 
 /// What some of the memory is used for.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct Part {
     name: &'static str,
     bytes: u64,

@@ -2,10 +2,11 @@
 
 use mm::recompute::{self, Kswapd};
 use mm::snapshot::Snapshot;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// A node and what its kswapd does.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub(crate) struct Node {
     node: u32,
     kswapd: &'static str,

@@ -3,22 +3,23 @@
 use mm::psi::{Psi, Stall};
 use mm::snapshot::Snapshot;
 use mm::units::Nanos;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::page::Page;
 
 /// Both lines of one pressure file. Shares are from 0 to 1.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct Pressure {
     resource: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    some: Option<Line>,
+    some: Option<Stalls>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    full: Option<Line>,
+    full: Option<Stalls>,
 }
 
-#[derive(Debug, Serialize)]
-struct Line {
+#[derive(Debug, JsonSchema, Serialize)]
+struct Stalls {
     /// The kernel's averages; `None` where the evidence has totals only.
     #[serde(flatten)]
     averages: Option<Averages>,
@@ -28,7 +29,7 @@ struct Line {
     interval: Option<f64>,
 }
 
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, JsonSchema, Serialize)]
 struct Averages {
     avg10: f64,
     avg60: f64,
@@ -73,7 +74,7 @@ impl Pressure {
     fn of(resource: &'static str, now: Psi, earlier: Option<(Psi, Nanos)>) -> Self {
         let line = |pick: fn(Psi) -> Option<Stall>| {
             let before = earlier.and_then(|(psi, span)| Some((pick(psi)?, span)));
-            Some(Line::of(pick(now)?, before))
+            Some(Stalls::of(pick(now)?, before))
         };
         Self {
             resource,
@@ -83,7 +84,7 @@ impl Pressure {
     }
 }
 
-impl Line {
+impl Stalls {
     fn of(now: Stall, earlier: Option<(Stall, Nanos)>) -> Self {
         let share = |hundredths| f64::from(hundredths) / 10_000.0;
         let over = |(before, span): (Stall, Nanos)| {

@@ -1,13 +1,14 @@
 //! Reclaim at work: scans, refaults, swapping and stalls, since boot and over an interval.
 
 use mm::snapshot::Snapshot;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::interval::Interval;
 use super::page::Page;
 
 /// Counters of /proc/vmstat, summed where the kernel splits them.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct Reclaim {
     #[serde(skip_serializing_if = "Option::is_none")]
     seconds: Option<f64>,
@@ -15,7 +16,7 @@ pub(crate) struct Reclaim {
 }
 
 /// One counter or sum of counters.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 struct Counter {
     name: &'static str,
     since_boot: u64,

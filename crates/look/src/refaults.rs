@@ -4,12 +4,13 @@
 use crate::fact::or_unsaid;
 use crate::share::percent;
 use mm::snapshot::Snapshot;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::page::Page;
 
 /// Counters of pages since boot, and what remembers the evicted ones.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct Refaults {
     #[serde(skip_serializing_if = "Option::is_none")]
     anonymous: Option<Kind>,
@@ -25,7 +26,7 @@ pub(crate) struct Refaults {
 }
 
 /// What became of one kind of page.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 struct Kind {
     #[serde(skip_serializing_if = "Option::is_none")]
     evicted: Option<u64>,

@@ -2,12 +2,13 @@
 
 use evidence::NOTE;
 use mm::capture::Frame;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::page::Page;
 
 /// A line of the note.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct Evidence {
     source: String,
     #[serde(skip_serializing_if = "Option::is_none")]

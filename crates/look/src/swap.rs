@@ -7,12 +7,13 @@ use mm::snapshot::Snapshot;
 use mm::text::counted;
 use mm::units::{Bytes, Kib, Pages};
 use mm::zram::Zram;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::page::Page;
 
 /// Amounts in bytes.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct Swap {
     areas: Vec<Area>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -37,7 +38,7 @@ pub(crate) struct Swap {
     zram: Vec<Compressed>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 struct Area {
     path: String,
     kind: String,
@@ -46,7 +47,7 @@ struct Area {
     priority: i32,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 struct Zswap {
     enabled: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -56,7 +57,7 @@ struct Zswap {
 }
 
 /// A zram device, used for swap or not.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 struct Compressed {
     device: String,
     #[serde(skip_serializing_if = "Option::is_none")]

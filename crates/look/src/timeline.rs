@@ -7,6 +7,7 @@ use evidence::series::{self, Item, Kind, Series, Source, Summary, Unit};
 use mm::capture::{Capture, Frame};
 use mm::snapshot::Snapshot;
 use mm::units::Bytes;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use self::says::Said;
@@ -26,7 +27,7 @@ const SEND: &str = "cat /proc/zoneinfo /proc/meminfo /proc/vmstat; sleep 10; cat
 const FRAMES: usize = 3;
 
 /// A series in a few lines.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct Timeline {
     source: &'static str,
     rows: usize,
@@ -37,15 +38,15 @@ pub(crate) struct Timeline {
     #[serde(skip_serializing_if = "Option::is_none")]
     kernel: Option<String>,
     says: Vec<Said>,
-    items: Vec<Line>,
+    items: Vec<Course>,
     notes: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     lacks: Option<&'static str>,
 }
 
 /// One item over time. Amounts are in KiB, as `unit` says.
-#[derive(Debug, Serialize)]
-struct Line {
+#[derive(Debug, JsonSchema, Serialize)]
+struct Course {
     item: &'static str,
     unit: &'static str,
     first: f64,
@@ -101,7 +102,7 @@ impl Timeline {
     fn from(series: &Series) -> Self {
         let time = |row: Option<&series::Row>| row?.time.clone();
         let shown = Item::ALL.into_iter().filter(|item| shows(*item));
-        let lines = shown.filter_map(|item| Line::of(series, item));
+        let lines = shown.filter_map(|item| Course::of(series, item));
         Self {
             source: word(series.source),
             rows: series.rows.len(),
@@ -228,7 +229,7 @@ fn unit(item: Item) -> &'static str {
     }
 }
 
-impl Line {
+impl Course {
     /// `None` where the item has no value, or is a rate that never moved.
     fn of(series: &Series, item: Item) -> Option<Self> {
         let summary = series.summary(item)?;

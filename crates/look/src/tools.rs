@@ -6,6 +6,7 @@
 use crate::share::Share;
 use mm::capture::Frame;
 use mm::units::{Bytes, Kib};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::findings::Looked;
@@ -18,20 +19,20 @@ const SHOWN: usize = 10;
 const MOST: usize = 100_000;
 
 /// A list of a tool.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct Listed {
     tool: &'static str,
     /// Rows of the list; in text of several rounds those of the last.
     count: usize,
     total_bytes: u64,
-    largest: Vec<Row>,
+    largest: Vec<Listing>,
     /// Whether the list has sizes of address space alone.
     address_space_alone: bool,
 }
 
 /// A process or a slab cache.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub(crate) struct Row {
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
+pub(crate) struct Listing {
     name: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pid: Option<u64>,
@@ -212,14 +213,14 @@ impl Columns {
         })
     }
 
-    fn row(&self, line: &str) -> Option<Row> {
+    fn row(&self, line: &str) -> Option<Listing> {
         let words: Vec<&str> = line.split_ascii_whitespace().collect();
         let bytes = match self.resident {
             Some(at) => amount(words.get(at)?)?,
             None => Bytes::ZERO,
         };
         let name = words.get(self.name..)?.join(" ");
-        Some(Row {
+        Some(Listing {
             pid: Some(words.get(self.pid)?.parse().ok()?),
             name: name.chars().take(40).collect(),
             bytes: bytes.0,
@@ -245,13 +246,13 @@ fn amount(word: &str) -> Option<Bytes> {
 
 /// The rows of `slabtop` as a list.
 fn slabs(text: &str) -> Option<Listed> {
-    let row = |slab: Slab| Row {
+    let row = |slab: Slab| Listing {
         name: slab.name,
         pid: None,
         bytes: slab.bytes.0,
         used_percent: slab.used,
     };
-    let rows: Vec<Row> = slab_rows(text).into_iter().map(row).collect();
+    let rows: Vec<Listing> = slab_rows(text).into_iter().map(row).collect();
     (!rows.is_empty()).then(|| Listed::of("slabtop", rows, false))
 }
 
@@ -280,7 +281,7 @@ fn slab_rows(text: &str) -> Vec<Slab> {
 }
 
 impl Listed {
-    fn of(tool: &'static str, mut rows: Vec<Row>, address_space_alone: bool) -> Self {
+    fn of(tool: &'static str, mut rows: Vec<Listing>, address_space_alone: bool) -> Self {
         let total = rows
             .iter()
             .fold(0, |sum: u64, row| sum.saturating_add(row.bytes));

@@ -2,12 +2,13 @@
 
 use mm::notes::NOT_MOUNTED;
 use mm::text::ParseError;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::page::Page;
 
 /// A file, the system's reason, and the way out.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct Unreadable {
     path: String,
     reason: String,

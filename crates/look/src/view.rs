@@ -7,7 +7,9 @@ use evidence::series;
 use mm::capture::{Capture, Frame};
 use mm::notes::{GROUPS, UNREADABLE};
 use mm::snapshot::Snapshot;
+use schemars::JsonSchema;
 use serde::Serialize;
+use shapes::Shape;
 
 use crate::available::Available;
 use crate::check::Check;
@@ -41,19 +43,14 @@ use crate::{
     zones,
 };
 
-/// Version of the JSON's shape. A new field is no new version.
-const VERSION: u32 = 2;
-
 /// What is asked for is not in the capture.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct NotThere(String);
 
 /// The state of a machine.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub struct View {
-    schema: &'static str,
-    version: u32,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) evidence: Vec<Evidence>,
     pub(crate) machine: Machine,
@@ -87,6 +84,7 @@ pub struct View {
     pub(crate) control_groups: Groups,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) timeline: Option<Timeline>,
+    /// What `top`, `ps` and `slabtop` listed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) tools: Vec<Listed>,
     #[serde(skip)]
@@ -96,6 +94,11 @@ pub struct View {
     pub(crate) tables_alone: bool,
     pub(crate) checks: Vec<Check>,
     pub(crate) unreadable: Vec<Unreadable>,
+}
+
+impl Shape for View {
+    const NAME: &'static str = "inspect";
+    const VERSION: u32 = 2;
 }
 
 impl View {
@@ -167,8 +170,6 @@ impl View {
         checks.extend(available.as_ref().and_then(Available::check));
         checks.extend(dirty.iter().flat_map(Dirty::checks));
         Self {
-            schema: "plimsoll-inspect",
-            version: VERSION,
             evidence: Vec::new(),
             machine: Machine::of(&snapshot, frame),
             findings: Findings::of(&Looked::new(frame, &snapshot, interval.as_ref())),

@@ -3,12 +3,13 @@
 use mm::recompute::Chooser;
 use mm::snapshot::Snapshot;
 use mm::units::Bytes;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::page::Page;
 
 /// What the watermarks are made from.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct WatermarkRule {
     #[serde(skip_serializing_if = "Option::is_none")]
     min_free_kbytes: Option<u64>,

@@ -2,10 +2,11 @@
 
 use mm::snapshot::Snapshot;
 use mm::units::Kib;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// What a device wrote over the interval.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
 pub(super) struct Wrote {
     pub(super) wrote_bytes_per_second: f64,
     /// The share of the interval in which it had requests, from 0 to 1.

@@ -4,6 +4,7 @@ use mm::recompute::Place;
 use mm::snapshot::Snapshot;
 use mm::units::{PageSize, Pages};
 use mm::zoneinfo::{self, Zoneinfo};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::load_line::Mark;
@@ -12,7 +13,7 @@ use super::page::Page;
 use super::watermark_rule::WatermarkRule;
 
 /// One zone with memory.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct Zone {
     node: u32,
     name: &'static str,
@@ -42,7 +43,7 @@ pub(crate) struct Zone {
 }
 
 /// Where the free pages stand. What it means for kswapd is the node's affair.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "snake_case")]
 enum State {
     AboveHigh,

@@ -16,7 +16,6 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 pub(crate) use look::page::{Canvas, Charset};
 use look::style::shown;
 pub(crate) use look::style::{bad, bold, dim, good};
-use serde::Serialize;
 
 /// The characters that a picture may be drawn with, each with its name and what it is.
 const CHARSETS: [(Charset, &str, &str); 2] = [
@@ -90,11 +89,6 @@ pub(crate) fn set(color: Color, quiet: bool) {
 /// Whether nothing is to be said but the answer and what went wrong.
 pub(crate) fn is_quiet() -> bool {
     QUIET.load(Ordering::Relaxed)
-}
-
-/// One JSON document in one line.
-pub(crate) fn json(document: &impl Serialize) -> String {
-    serde_json::to_string(document).expect("strings and numbers always serialize")
 }
 
 /// A line about what went wrong; that nobody can hear it is no reason to stop.

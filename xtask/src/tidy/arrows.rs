@@ -65,9 +65,14 @@ const CRATES: &[Crate] = &[
         reach: Reach::Pure(&["serde", "serde_json"]),
     },
     Crate {
+        name: "shapes",
+        may_use: &[],
+        reach: Reach::Pure(&["schemars", "serde", "serde_json"]),
+    },
+    Crate {
         name: "look",
-        may_use: &["mm", "evidence", "conf"],
-        reach: Reach::Without(&["clap", "anyhow", "serde_json"]),
+        may_use: &["mm", "shapes", "evidence", "conf"],
+        reach: Reach::Without(&["clap", "anyhow"]),
     },
     Crate {
         name: "host",
@@ -104,8 +109,8 @@ const CRATES: &[Crate] = &[
     Crate {
         name: "plimsoll",
         may_use: &[
-            "files", "mm", "scenario", "guard", "sim", "change", "conf", "evidence", "look",
-            "host", "guest", "study", "lab",
+            "files", "mm", "shapes", "scenario", "guard", "sim", "change", "conf", "evidence",
+            "look", "host", "guest", "study", "lab",
         ],
         reach: Reach::Without(&[]),
     },

@@ -7,6 +7,7 @@ use conf::{Answer, Entry, Live, Mention, Role, Stage, Tree, who};
 use mm::capture::Frame;
 use mm::catalogue::Tunable;
 use mm::recompute::Chooser;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::default::Default;
@@ -14,7 +15,7 @@ use super::looked::Looked;
 use crate::page::Page;
 
 /// What the files say.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub struct Boot {
     /// The program that reads sysctl.d here.
     loader: String,
@@ -40,8 +41,9 @@ pub struct Boot {
 }
 
 /// A line of a file.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 struct Line {
+    /// File and line.
     place: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     value: Option<String>,
@@ -53,7 +55,7 @@ struct Line {
     comes_of_it: String,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 struct Elsewhere {
     loader: String,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -3,13 +3,14 @@
 use mm::catalogue::{DefaultRule, named as named_of_machine};
 use mm::recompute::{Chooser, Chosen};
 use mm::units::Kib;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::looked::Looked;
 use super::value::{Values, upper, words};
 
 /// What the kernel chooses.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct Default {
     /// In words.
     pub(crate) rule: String,

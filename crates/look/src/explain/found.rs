@@ -3,6 +3,7 @@
 use crate::fact::or_unsaid;
 use crate::measured::{self, Effect};
 use mm::catalogue::{Tunable, named};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::page::Page;
@@ -11,7 +12,7 @@ use crate::page::Page;
 const SHOWN: usize = 8;
 
 /// An arm of a study that sets the tunable, on one kernel.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct Found {
     study: String,
     kernel: String,
@@ -22,15 +23,18 @@ pub(crate) struct Found {
 }
 
 /// One measure of it.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 struct Measured {
     measure: String,
     figure: String,
     of_baseline: String,
+    /// "better", "worse", "differs", "not decided", "no difference shown" or "too few runs".
     verdict: String,
     by: String,
     runs: String,
+    /// What the model predicted.
     model: String,
+    /// How far off that is; empty where there is nothing to compare.
     model_error: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     model_holds: Option<bool>,

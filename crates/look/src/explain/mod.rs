@@ -21,7 +21,9 @@ mod title;
 mod value;
 
 use mm::catalogue::{Of, Risk, Scope, Standing};
+use schemars::JsonSchema;
 use serde::Serialize;
+use shapes::Shape;
 
 use boot::Boot;
 use default::Default;
@@ -33,18 +35,14 @@ use value::Values;
 
 pub use looked::Looked;
 
-/// Version of the shape in docs/schemas/explain.json. A new field is no new version.
-const VERSION: u32 = 2;
-
 /// What is known about one tunable on one machine.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub struct Explanation {
-    schema: &'static str,
-    version: u32,
     /// The catalogue's name, with the device or group that was asked for.
     key: String,
     file: String,
     effect: &'static str,
+    /// What the number counts; empty for a switch, a word or a weight.
     unit: String,
     takes: String,
     /// The first line: value and what there is to say of it.
@@ -52,24 +50,35 @@ pub struct Explanation {
     #[serde(flatten)]
     values: Values,
     default: Default,
+    /// What the value comes to on this machine.
     here: Vec<Row>,
+    /// Tunables that go with it.
     relations: Vec<Relation>,
+    /// Which kernels have it.
     kernels: String,
+    /// The release of this one.
     kernel: Option<String>,
-    standing: &'static str,
+    standing: StandingHere,
     #[serde(skip)]
     is_action: bool,
     risk: &'static str,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     costs: Vec<&'static str>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
+    /// What people expect of it and it does not do.
     does_not: Vec<notes::Myth>,
     /// Who sets it at the next boot; nothing where there are no files of configuration to tell.
     #[serde(skip_serializing_if = "Option::is_none")]
     at_boot: Option<Boot>,
     /// Arms of built-in studies that set it.
     found: Vec<Found>,
+    /// Commands that go on from here.
     next: Vec<String>,
+}
+
+impl Shape for Explanation {
+    const NAME: &'static str = "explain";
+    const VERSION: u32 = 2;
 }
 
 impl Explanation {
@@ -88,8 +97,6 @@ impl Explanation {
         let at_boot = configuration.map(|tree| Boot::of(looked, tree, value, &default));
         let at_boot = at_boot.filter(|boot| value.is_some() || boot.is_named());
         Self {
-            schema: "plimsoll-explain",
-            version: VERSION,
             key: named.to_string(),
             file: format!("/{}", named.path()),
             effect: tunable.effect,
@@ -118,18 +125,32 @@ impl Explanation {
 }
 
 /// How this kernel stands to the tunable: a file that is there beats what its release says.
-fn standing(looked: Looked<'_>, values: &Values) -> &'static str {
+#[derive(Clone, Copy, Debug, JsonSchema, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum StandingHere {
+    There,
+    /// The kernel takes what is written and ignores it.
+    Ignored,
+    /// The kernel has it, and the evidence has no file of it.
+    NotSeen,
+    NotYet,
+    NoLonger,
+    ByPatch,
+    Unknown,
+}
+
+fn standing(looked: Looked<'_>, values: &Values) -> StandingHere {
     let tunable = looked.named.tunable;
     match tunable.kernels.standing(looked.snapshot.span()) {
         // A file that can only be written is not read.
-        Standing::Has if tunable.is_action() => "there",
-        Standing::Ignores => "ignored",
-        _ if values.is_there() => "there",
-        Standing::Has => "not_seen",
-        Standing::NotYet => "not_yet",
-        Standing::NoLonger => "no_longer",
-        Standing::ByPatch => "by_patch",
-        Standing::Unknown => "unknown",
+        Standing::Has if tunable.is_action() => StandingHere::There,
+        Standing::Ignores => StandingHere::Ignored,
+        _ if values.is_there() => StandingHere::There,
+        Standing::Has => StandingHere::NotSeen,
+        Standing::NotYet => StandingHere::NotYet,
+        Standing::NoLonger => StandingHere::NoLonger,
+        Standing::ByPatch => StandingHere::ByPatch,
+        Standing::Unknown => StandingHere::Unknown,
     }
 }
 

@@ -7,21 +7,18 @@ use mm::catalogue::{DefaultRule, Named, Of, Risk, Tunable, all, find, of_devices
 use mm::recompute::Chosen;
 use mm::snapshot::Snapshot;
 use mm::units::Bytes;
+use schemars::JsonSchema;
 use serde::Serialize;
+use shapes::Shape;
 
 use super::default::partner_rules;
 use super::looked::Looked;
 use super::value;
 use crate::page::{Canvas, Page};
 
-/// Version of the shape in docs/schemas/explain-all.json. A new field is no new version.
-const VERSION: u32 = 1;
-
 /// What differs, and what could not be compared.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub struct Overview {
-    schema: &'static str,
-    version: u32,
     kernel: Option<String>,
     compared: usize,
     /// By effect, the largest first.
@@ -34,8 +31,13 @@ pub struct Overview {
     strange: Vec<String>,
 }
 
+impl Shape for Overview {
+    const NAME: &'static str = "explain-all";
+    const VERSION: u32 = 1;
+}
+
 /// A tunable that is not as the kernel chooses.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 struct Differing {
     key: String,
     value: String,
@@ -46,14 +48,16 @@ struct Differing {
     /// And the kernel's own choice.
     #[serde(skip_serializing_if = "Option::is_none")]
     default_bytes: Option<u64>,
+    /// What the bytes are.
     #[serde(skip_serializing_if = "Option::is_none")]
     amount: Option<&'static str>,
+    #[schemars(extend("enum" = Risk::WORDS))]
     risk: &'static str,
     #[serde(skip)]
     rank: Risk,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 struct Unread {
     key: String,
     reason: String,
@@ -63,8 +67,6 @@ impl Overview {
     /// Compares every tunable of the machine, of its devices and of its sizes of huge pages.
     pub fn of(frame: &Frame, snapshot: &Snapshot, strange: Vec<String>) -> Self {
         let mut overview = Self {
-            schema: "plimsoll-explain-all",
-            version: VERSION,
             kernel: snapshot.release.clone(),
             compared: 0,
             differing: Vec::new(),
@@ -164,7 +166,7 @@ impl Differing {
                 format!("{} {own}", of.trim_start_matches("vm."))
             },
             value,
-            risk: risk(named.tunable.risk),
+            risk: named.tunable.risk.word(),
             rank: named.tunable.risk,
         }
     }
@@ -212,14 +214,6 @@ fn amount(name: &str) -> &'static str {
         "vm.overcommit_ratio" | "vm.overcommit_kbytes" => "commit limit",
         "vm.admin_reserve_kbytes" | "vm.user_reserve_kbytes" => "reserve",
         _ => "pool",
-    }
-}
-
-fn risk(risk: Risk) -> &'static str {
-    match risk {
-        Risk::Low => "low",
-        Risk::Medium => "medium",
-        Risk::High => "high",
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::fact::or_unsaid;
 
+use super::StandingHere;
 use super::value::upper;
 use super::{Explanation, found};
 use crate::page::{Canvas, Page};
@@ -88,12 +89,12 @@ impl Explanation {
         page.heading("Which kernels");
         let this = self.kernel.as_deref().unwrap_or("an unknown one");
         let here = match self.standing {
-            "there" => "has it",
-            "ignored" => "takes it and ignores it",
-            "not_yet" => "is older",
-            "no_longer" => "has it no longer",
-            "by_patch" => "does not show it",
-            "not_seen" => "should have it, and the files here do not",
+            StandingHere::There => "has it",
+            StandingHere::Ignored => "takes it and ignores it",
+            StandingHere::NotYet => "is older",
+            StandingHere::NoLonger => "has it no longer",
+            StandingHere::ByPatch => "does not show it",
+            StandingHere::NotSeen => "should have it, and the files here do not",
             _ => "may have it",
         };
         page.paragraph(2, &format!("{}; {this} {here}.", upper(&self.kernels)));

@@ -9,20 +9,17 @@ use mm::catalogue::{self, Named};
 use mm::settings::Setting;
 use mm::snapshot::Snapshot;
 use mm::text::counted;
+use schemars::JsonSchema;
 use serde::Serialize;
+use shapes::Shape;
 
 use super::found::{self, Found};
 use crate::figures::{Effect, effects};
 use crate::page::{Canvas, Page};
 
-/// Version of the shape in docs/schemas/explain-proposed.json. A new field is no new version.
-const VERSION: u32 = 1;
-
 /// What there is to say of them.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub struct Proposed {
-    schema: &'static str,
-    version: u32,
     kernel: Option<String>,
     /// In one sentence.
     answer: String,
@@ -39,13 +36,20 @@ pub struct Proposed {
     given: Vec<Setting>,
 }
 
+impl Shape for Proposed {
+    const NAME: &'static str = "explain-proposed";
+    const VERSION: u32 = 1;
+}
+
 /// A value beside the one of now.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 struct Value {
     key: String,
     value: String,
+    /// The value now, where the evidence has it.
     #[serde(skip_serializing_if = "Option::is_none")]
     now: Option<String>,
+    /// What the value comes to here.
     #[serde(skip_serializing_if = "Option::is_none")]
     bytes: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -57,7 +61,7 @@ struct Value {
 }
 
 /// A figure before and after, in bytes.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 struct Change {
     name: &'static str,
     before: u64,
@@ -65,7 +69,7 @@ struct Change {
 }
 
 /// What a rule says.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 struct Judged {
     rule: &'static str,
     severity: Severity,
@@ -86,8 +90,6 @@ impl Proposed {
         let changes = effects(snapshot, &snapshot.after(&given)).into_iter();
         let findings = judged(snapshot, &given);
         Self {
-            schema: "plimsoll-explain-proposed",
-            version: VERSION,
             kernel: snapshot.release.clone(),
             answer: answer(&settings, &findings),
             changes: changes.map(Change::of).collect(),

@@ -1,6 +1,7 @@
 //! What else changes or matters when a tunable is written.
 
 use mm::catalogue::{Cell, Named, all, of_page_sizes, resolve};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::looked::Looked;
@@ -8,7 +9,7 @@ use super::notes::Note;
 use super::value::{read, words};
 
 /// Another tunable, and what it has to do with this one.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct Relation {
     pub(crate) with: String,
     /// Its value here.

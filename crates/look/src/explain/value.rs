@@ -4,12 +4,13 @@ use mm::capture::Frame;
 use mm::catalogue::{Of, Scope, Tunable, Unit};
 use mm::text::shown;
 use mm::units::{Bytes, Kib};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::looked::Looked;
 
 /// What the files hold of one tunable.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct Values {
     /// The machine's, or that of the one that was named.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -20,7 +21,7 @@ pub(crate) struct Values {
 }
 
 /// The value of one device, size of huge pages or control group.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct Value {
     /// Its name, as the kernel has it.
     pub(crate) of: String,

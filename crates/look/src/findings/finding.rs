@@ -1,13 +1,14 @@
 //! A finding: what is the case, why, how sure that is, what to do and what not to do.
 
 use crate::fact::Fact;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::page::Page;
 use crate::style::bad;
 
 /// How much a finding matters. Later ones are worse.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Severity {
     /// Worth knowing; it costs nothing now.
@@ -33,7 +34,7 @@ impl Severity {
 pub(super) type Answer = Fact<Option<Said>>;
 
 /// How sure a finding is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Sure {
     /// The evidence says it.
@@ -99,7 +100,7 @@ impl Said {
 }
 
 /// What a rule says about the machine.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub(crate) struct Finding {
     /// Its name, which is that of its page in docs/findings.
     name: &'static str,

@@ -21,6 +21,7 @@ mod zram;
 use std::collections::BTreeMap;
 
 use crate::fact::Missing;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::page::Page;
@@ -36,7 +37,7 @@ const SHOWN: usize = 6;
 const LACKS: usize = 4;
 
 /// All findings, worst first, what was looked for and what could not be.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct Findings {
     findings: Vec<Finding>,
     /// What was looked for and not found.

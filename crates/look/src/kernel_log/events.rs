@@ -3,6 +3,7 @@
 use mm::capture::{Capture, Frame};
 use mm::kernel_log::{Cause, Group, PATH, Report};
 use mm::units::Nanos;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::finding::Context;
@@ -21,7 +22,7 @@ const SHOWN: usize = 48;
 const OF_DATES: u64 = 1_000_000_000_000_000_000;
 
 /// One event.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct Event {
     label: String,
     at_nanoseconds: u64,

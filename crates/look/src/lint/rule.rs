@@ -1,5 +1,6 @@
 //! A rule: its name, how much it matters, its page, and what it asks.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::fix::Fix;
@@ -8,7 +9,7 @@ use super::setting::Setting;
 use crate::fact::Missing;
 
 /// How much a finding matters. Later ones are worse.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
     /// Worth knowing; it does no harm.

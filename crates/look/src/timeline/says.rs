@@ -2,13 +2,14 @@
 
 use evidence::series::{BOTH_WAYS, Item, POOR, ROWS, Series, Source, Summary, Swapping};
 use mm::units::Bytes;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::super::findings::Severity;
 use super::{amount, at, worst};
 
 /// A sentence, and the rule by which it is said.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub(super) struct Said {
     pub(super) what: String,
     #[serde(skip_serializing_if = "Option::is_none")]

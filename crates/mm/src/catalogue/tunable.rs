@@ -65,6 +65,17 @@ pub enum Risk {
     High,
 }
 
+impl Risk {
+    /// The words of [`Risk::word`].
+    pub const WORDS: [&str; 3] = ["low", "medium", "high"];
+
+    /// Its name.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        Self::WORDS[self as usize]
+    }
+}
+
 impl Tunable {
     /// The part of the name before the dot.
     #[must_use]

@@ -8,15 +8,14 @@ use look::lint::Severity;
 use look::lint::planned::Planned;
 use mm::catalogue::Risk;
 use mm::units::{Bytes, Nanos};
+use schemars::JsonSchema;
 use serde::Serialize;
+use shapes::Shape;
 
 use super::plan::{Plan, Row};
 use crate::results::wrapped;
 use crate::table::Table;
 use crate::term::{bad, bold};
-
-/// Version of the shapes in docs/schemas. A new field is no new version.
-const VERSION: u32 = 1;
 
 /// The plan as text.
 pub(crate) fn plan(plan: &Plan, width: usize) -> String {
@@ -75,7 +74,7 @@ fn of_finding(finding: &Planned) -> String {
 fn of_row(row: &Row, width: usize) -> String {
     let bytes = |bytes: Option<Bytes>| bytes.map_or_else(String::new, |it| format!(" ({it})"));
     let (from, to) = (bytes(row.from_bytes), bytes(row.to_bytes));
-    let risk = risk(row.risk);
+    let risk = row.risk.word();
     let head = format!(
         "{}: {}{from} -> {}{to}, risk {risk}",
         row.setting.tunable, row.from, row.to
@@ -86,14 +85,6 @@ fn of_row(row: &Row, width: usize) -> String {
 fn item(text: &str, width: usize) -> String {
     let lines = wrapped(text, width.saturating_sub(2));
     lines.lines().map(|line| format!("  {line}\n")).collect()
-}
-
-fn risk(risk: Risk) -> &'static str {
-    match risk {
-        Risk::Low => "low",
-        Risk::Medium => "medium",
-        Risk::High => "high",
-    }
 }
 
 /// When, in UTC; empty where it is not known.
@@ -198,23 +189,29 @@ pub(crate) fn drift(standing: &Status) -> Vec<String> {
 }
 
 /// A plan as JSON has it.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct PlanDocument<'a> {
-    schema: &'static str,
-    version: u32,
     writes: Vec<Write<'a>>,
     already: Vec<String>,
     effects: Vec<Figure>,
     refused: Vec<Reason<'a>>,
+    /// What lint finds in the machine once all of it is written, and does not find now.
     findings: Vec<Found<'a>>,
+    #[schemars(extend("enum" = Risk::WORDS))]
     risk: &'static str,
     notes: &'a [String],
+    /// The native files that keep it once it is confirmed; only with `--persist`.
     files: &'a [String],
     /// The change, where it was made.
     change: Option<Told>,
 }
 
-#[derive(Debug, Serialize)]
+impl Shape for PlanDocument<'_> {
+    const NAME: &'static str = "apply";
+    const VERSION: u32 = 1;
+}
+
+#[derive(Debug, JsonSchema, Serialize)]
 struct Write<'a> {
     tunable: &'a str,
     path: &'a str,
@@ -222,23 +219,24 @@ struct Write<'a> {
     to: &'a str,
     from_bytes: Option<u64>,
     to_bytes: Option<u64>,
+    #[schemars(extend("enum" = Risk::WORDS))]
     risk: &'static str,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 struct Figure {
     name: &'static str,
     before_bytes: u64,
     after_bytes: u64,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 struct Reason<'a> {
     tunable: &'a str,
     what: &'a str,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 struct Found<'a> {
     rule: &'static str,
     severity: Severity,
@@ -247,19 +245,22 @@ struct Found<'a> {
 }
 
 /// Changes as JSON has them.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct Changes {
-    schema: &'static str,
-    version: u32,
     changes: Vec<Told>,
 }
 
-#[derive(Debug, Serialize)]
+impl Shape for Changes {
+    const NAME: &'static str = "changes";
+    const VERSION: u32 = 1;
+}
+
+#[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct Told {
     id: u32,
     date: String,
     why: String,
-    phase: &'static str,
+    phase: PhaseName,
     undone_because: Option<String>,
     /// Until it is taken back.
     seconds_left: Option<f64>,
@@ -269,7 +270,15 @@ pub(crate) struct Told {
     drift: Vec<String>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum PhaseName {
+    Pending,
+    Confirmed,
+    Undone,
+}
+
+#[derive(Debug, JsonSchema, Serialize)]
 struct Step {
     path: String,
     value: String,
@@ -280,11 +289,7 @@ struct Step {
 
 impl Changes {
     pub(crate) fn new(changes: Vec<Told>) -> Self {
-        Self {
-            schema: "plimsoll-changes",
-            version: VERSION,
-            changes,
-        }
+        Self { changes }
     }
 }
 
@@ -307,9 +312,9 @@ impl Told {
             date: date(change.at),
             why: change.why.clone(),
             phase: match change.phase {
-                Phase::Pending => "pending",
-                Phase::Confirmed => "confirmed",
-                Phase::Undone { .. } => "undone",
+                Phase::Pending => PhaseName::Pending,
+                Phase::Confirmed => PhaseName::Confirmed,
+                Phase::Undone { .. } => PhaseName::Undone,
             },
             undone_because,
             seconds_left: change.is_pending().then_some(left),
@@ -330,7 +335,7 @@ impl<'a> PlanDocument<'a> {
             to: &row.to,
             from_bytes: row.from_bytes.map(|bytes| bytes.0),
             to_bytes: row.to_bytes.map(|bytes| bytes.0),
-            risk: risk(row.risk),
+            risk: row.risk.word(),
         };
         let effects = plan.effects.iter().map(|effect| Figure {
             name: effect.name,
@@ -348,14 +353,12 @@ impl<'a> PlanDocument<'a> {
             what: &it.what,
         });
         Self {
-            schema: "plimsoll-apply",
-            version: VERSION,
             writes: plan.rows.iter().map(write).collect(),
             already: plan.already.iter().map(ToString::to_string).collect(),
             effects: effects.collect(),
             refused: refused.collect(),
             findings: findings.collect(),
-            risk: risk(plan.risk),
+            risk: plan.risk.word(),
             notes: &plan.notes,
             files: &plan.files,
             change,

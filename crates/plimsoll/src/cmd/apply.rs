@@ -228,7 +228,7 @@ impl Args {
     fn data(&self, plan: &Plan, change: Option<told::Told>) -> anyhow::Result<()> {
         if self.json {
             let document = told::PlanDocument::of(plan, change);
-            writeln!(term::out(), "{}", term::json(&document))?;
+            writeln!(term::out(), "{}", shapes::text(&document))?;
         }
         Ok(())
     }

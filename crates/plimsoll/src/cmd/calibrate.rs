@@ -10,7 +10,9 @@ use lab::calibrate::{SIZES, calibrate};
 use lab::calibration;
 use lab::vm::{KernelChoice, VmBench, VmOptions};
 use scenario::calibration::Calibration;
+use schemars::JsonSchema;
 use serde::Serialize;
+use shapes::Shape;
 
 use crate::exit::ExitCode;
 use crate::term;
@@ -39,20 +41,20 @@ pub(crate) struct Args {
     csv: bool,
 }
 
-/// Version of the shape in docs/schemas/calibration.json. A new field is no new version.
-const VERSION: u32 = 2;
-
 /// What is printed.
-#[derive(Debug, Serialize)]
-struct Document<'a> {
-    schema: &'static str,
-    version: u32,
+#[derive(Debug, JsonSchema, Serialize)]
+pub(crate) struct Document<'a> {
     kernel: &'a str,
     bench: &'a str,
     /// By name, as a study's `[machine.costs]` has them.
     costs_ps: BTreeMap<&'static str, u64>,
     /// Sizes of RAM that were booted.
     boots_bytes: Vec<u64>,
+}
+
+impl Shape for Document<'_> {
+    const NAME: &'static str = "calibration";
+    const VERSION: u32 = 2;
 }
 
 /// Calibrates.
@@ -77,14 +79,12 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
 
 fn json(calibration: &Calibration) -> String {
     let document = Document {
-        schema: "plimsoll-calibration",
-        version: VERSION,
         kernel: &calibration.kernel,
         bench: &calibration.bench,
         costs_ps: calibration.costs.iter().collect(),
         boots_bytes: calibration.boots.iter().map(|boot| boot.memory.0).collect(),
     };
-    term::json(&document)
+    shapes::text(&document)
 }
 
 fn csv(calibration: &Calibration) -> String {

@@ -53,7 +53,7 @@ impl Args {
             return Ok(writeln!(
                 out,
                 "{}",
-                term::json(&told::Changes::new(vec![told]))
+                shapes::text(&told::Changes::new(vec![told]))
             )?);
         }
         write!(out, "{}", told::change(confirmed, now, term::columns()))?;

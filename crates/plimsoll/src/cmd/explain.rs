@@ -85,14 +85,14 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
                 configuration: configuration(&args, &frame).as_ref(),
             });
             match args.json {
-                true => term::json(&explanation) + "\n",
+                true => shapes::text(&explanation) + "\n",
                 false => explanation.text(canvas),
             }
         }
         None => {
             let overview = Overview::of(&frame, &snapshot, strange(&args, &frame));
             match args.json {
-                true => term::json(&overview) + "\n",
+                true => shapes::text(&overview) + "\n",
                 false => overview.text(canvas),
             }
         }
@@ -121,7 +121,7 @@ fn judged(args: &Args, word: &str) -> anyhow::Result<ExitCode> {
     };
     let proposed = Proposed::of(&frame, &snapshot, asked.settings);
     let text = match args.json {
-        true => term::json(&proposed) + "\n",
+        true => shapes::text(&proposed) + "\n",
         false => proposed.text(canvas(args), &in_a_command(&args.evidence)),
     };
     write(&text)

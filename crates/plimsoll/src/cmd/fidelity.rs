@@ -1,6 +1,6 @@
 //! `plimsoll fidelity`: how far the model is off, over all records, study by study.
 
-mod json;
+pub(crate) mod json;
 mod tables;
 
 use std::io::Write as _;
@@ -179,6 +179,6 @@ fn show(scores: &[Vec<StudyScore>], unproved: &[String], args: &Args) -> anyhow:
 
 fn write_json(scores: &[Vec<StudyScore>], unproved: &[String]) -> anyhow::Result<()> {
     let document = json::Document::of(scores.iter().flatten(), unproved);
-    writeln!(term::out(), "{}", term::json(&document))?;
+    writeln!(term::out(), "{}", shapes::text(&document))?;
     Ok(())
 }

@@ -4,7 +4,7 @@ mod check;
 mod checked;
 mod events;
 mod explain;
-mod json;
+pub(crate) mod json;
 mod ksm;
 mod machine;
 mod others;

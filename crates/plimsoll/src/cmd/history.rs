@@ -37,7 +37,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     if args.json {
         let told = changes.into_iter();
         let told = told.map(|change| told::Told::of(change, vec![], now));
-        writeln!(out, "{}", term::json(&told::Changes::new(told.collect())))?;
+        writeln!(out, "{}", shapes::text(&told::Changes::new(told.collect())))?;
         return Ok(ExitCode::Done);
     }
     if changes.is_empty() {

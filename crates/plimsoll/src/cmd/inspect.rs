@@ -149,7 +149,7 @@ fn compare(captures: &[Capture; 2], args: &Args) -> anyhow::Result<ExitCode> {
     };
     let compare = Compare::of((first, before), (second, after));
     let text = match args.json {
-        true => term::json(&compare) + "\n",
+        true => shapes::text(&compare) + "\n",
         false => compare.text(canvas(args)),
     };
     let mut out = term::out();
@@ -226,7 +226,7 @@ fn show(view: &View, args: &Args) -> anyhow::Result<()> {
     match args.json {
         // The exit code answers.
         _ if args.check && term::is_quiet() => return Ok(()),
-        true => writeln!(out, "{}", term::json(view))?,
+        true => writeln!(out, "{}", shapes::text(view))?,
         false => out.write_all(view.text(canvas(args), &extent(args)).as_bytes())?,
     }
     Ok(out.flush()?)

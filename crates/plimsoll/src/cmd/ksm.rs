@@ -3,7 +3,7 @@
 mod apart;
 mod chosen;
 mod estimate;
-mod figures;
+pub(crate) mod figures;
 mod notes;
 mod pace;
 #[cfg(test)]

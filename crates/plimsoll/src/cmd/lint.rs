@@ -3,7 +3,7 @@
 mod fixing;
 mod github;
 mod human;
-mod json;
+pub(crate) mod json;
 mod sarif;
 mod settings;
 mod targets;

@@ -5,11 +5,13 @@ mod amount;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, bail};
+use anyhow::bail;
 use lab::trace::{self, Column, Format, Layout, MissRatio, Trace};
 use mm::quantity;
 use mm::units::{Bytes, PageSize, Pages};
+use schemars::JsonSchema;
 use serde::Serialize;
+use shapes::Shape;
 use sim::replay::Lru;
 
 use crate::exit::ExitCode;
@@ -73,14 +75,9 @@ enum LruName {
     Mglru,
 }
 
-/// Version of the shape in docs/schemas/replay.json. A new field is no new version.
-const VERSION: u32 = 2;
-
 /// What is printed as JSON.
-#[derive(Debug, Serialize)]
-struct Report {
-    schema: &'static str,
-    version: u32,
+#[derive(Debug, JsonSchema, Serialize)]
+pub(crate) struct Report {
     trace: String,
     /// The name of the object's column, where a CSV trace has a header.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -93,8 +90,13 @@ struct Report {
     results: Vec<Line>,
 }
 
+impl Shape for Report {
+    const NAME: &'static str = "replay";
+    const VERSION: u32 = 2;
+}
+
 /// One memory size.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 struct Line {
     memory_pages: u64,
     memory_bytes: u64,
@@ -118,7 +120,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let results = trace::miss_ratios(&mut trace, args.lru.into(), args.page_size, &memories)?;
     let report = Report::new(&args, &trace, &results);
     if args.json {
-        let json = serde_json::to_string_pretty(&report).context("cannot write JSON")?;
+        let json = shapes::text(&report);
         writeln!(term::out(), "{json}")?;
     } else {
         report.print()?;
@@ -195,8 +197,6 @@ impl Report {
             miss_ratio: result.ratio(),
         };
         Self {
-            schema: "plimsoll-replay",
-            version: VERSION,
             trace: args.trace.display().to_string(),
             object: trace.column().map(str::to_owned),
             lru: args.lru.name(),

@@ -36,7 +36,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     if args.json {
         let told = standing.iter().zip(&troubles);
         let told = told.map(|(it, trouble)| told::Told::of(&it.change, trouble.clone(), now));
-        writeln!(out, "{}", term::json(&told::Changes::new(told.collect())))?;
+        writeln!(out, "{}", shapes::text(&told::Changes::new(told.collect())))?;
     } else if standing.is_empty() {
         writeln!(out, "no change of plimsoll's stands")?;
     } else {

@@ -6,7 +6,9 @@ use anyhow::bail;
 use lab::calibration;
 use lab::experiment::cpus;
 use mm::text::counted;
+use schemars::JsonSchema;
 use serde::Serialize;
+use shapes::Shape;
 use study::{BUILT_IN, Cost, memory, roughly};
 
 use crate::exit::ExitCode;
@@ -28,11 +30,8 @@ pub(crate) struct Args {
     csv: bool,
 }
 
-/// Version of the shape in docs/schemas/studies.json. A new field is no new version.
-const VERSION: u32 = 2;
-
 /// A study in a line, as JSON has it.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 struct Line {
     name: String,
     title: String,
@@ -50,11 +49,14 @@ struct Line {
     benches: Vec<&'static str>,
 }
 
-#[derive(Debug, Serialize)]
-struct Document {
-    schema: &'static str,
-    version: u32,
+#[derive(Debug, JsonSchema, Serialize)]
+pub(crate) struct Document {
     studies: Vec<Line>,
+}
+
+impl Shape for Document {
+    const NAME: &'static str = "studies";
+    const VERSION: u32 = 2;
 }
 
 /// Lists.
@@ -70,12 +72,8 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let mut out = term::out();
     match (args.json, args.csv) {
         (true, _) => {
-            let document = Document {
-                schema: "plimsoll-studies",
-                version: VERSION,
-                studies: lines,
-            };
-            writeln!(out, "{}", term::json(&document))?;
+            let document = Document { studies: lines };
+            writeln!(out, "{}", shapes::text(&document))?;
         }
         (false, true) => write!(out, "{}", csv(&lines))?,
         (false, false) => {

@@ -3,7 +3,7 @@
 mod ask;
 mod http;
 mod measure;
-mod told;
+pub(crate) mod told;
 mod turns;
 
 use std::io::Write as _;

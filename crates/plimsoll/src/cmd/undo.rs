@@ -147,7 +147,7 @@ impl Args {
             all.push(told::Told::of(change, left, now));
         }
         if self.json {
-            writeln!(term::out(), "{}", term::json(&told::Changes::new(all)))?;
+            writeln!(term::out(), "{}", shapes::text(&told::Changes::new(all)))?;
         }
         Ok(())
     }

@@ -4,6 +4,7 @@
 #![cfg(test)]
 
 mod cli_reference;
+mod schemas;
 mod tunables;
 
 use std::collections::BTreeMap;
@@ -18,7 +19,7 @@ use crate::cli::Cli;
 type Documents = BTreeMap<PathBuf, String>;
 
 /// Folders that hold nothing else; a file that is not made any more has to go.
-const FOLDERS: &[&str] = &["docs/man"];
+const FOLDERS: &[&str] = &["docs/man", "docs/schemas"];
 
 #[test]
 fn generated_documents_are_fresh() {
@@ -59,6 +60,7 @@ fn generate() -> Documents {
     let mut command = Cli::command().term_width(100);
     command.build();
     let mut documents = man_pages();
+    documents.extend(schemas::schemas());
     documents.insert("docs/cli.md".into(), cli_reference::markdown(&command));
     documents.insert("docs/tunables.md".into(), tunables::markdown());
     documents

@@ -2,7 +2,9 @@
 
 use lab::report::Pair;
 use lab::report::arms::arms;
+use schemars::JsonSchema;
 use serde::Serialize;
+use shapes::Shape;
 use study::Study;
 use study::compare::{Figure, Row};
 use study::measure::Unit;
@@ -10,16 +12,9 @@ use study::stats;
 use study::verdict::{self, Basis};
 use study::verdicts::ArmVerdict;
 
-use crate::term;
-
-/// Version of the shape in docs/schemas/study.json. A new field is no new version.
-const VERSION: u32 = 3;
-
 /// What is printed.
-#[derive(Debug, Serialize)]
-struct Document<'a> {
-    schema: &'static str,
-    version: u32,
+#[derive(Debug, JsonSchema, Serialize)]
+pub(crate) struct Document<'a> {
     study: &'a str,
     title: &'a str,
     question: &'a str,
@@ -30,7 +25,12 @@ struct Document<'a> {
     kernels: Vec<Kernel>,
 }
 
-#[derive(Debug, Serialize)]
+impl Shape for Document<'_> {
+    const NAME: &'static str = "study";
+    const VERSION: u32 = 3;
+}
+
+#[derive(Debug, JsonSchema, Serialize)]
 struct Kernel {
     kernel: String,
     release: String,
@@ -46,7 +46,7 @@ struct Kernel {
     ranks: Vec<Rank>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 struct Line {
     measure: String,
     arm: String,
@@ -59,7 +59,7 @@ struct Line {
     holds: Option<bool>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 struct Runs {
     /// Absent where the runs have two outcomes.
     median: Option<f64>,
@@ -71,13 +71,13 @@ struct Runs {
     two_outcomes: Option<[Outcome; 2]>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 struct Outcome {
     median: f64,
     runs: usize,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 struct Verdict {
     measure: String,
     arm: String,
@@ -93,7 +93,7 @@ struct Verdict {
     effect: Option<f64>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 struct Rank {
     arm: String,
     /// "2 to 5" where runs overlap.
@@ -103,8 +103,6 @@ struct Rank {
 /// One line of JSON.
 pub(crate) fn json(study: &Study, pairs: &[Pair], notes: &[String], problems: &[String]) -> String {
     let document = Document {
-        schema: "plimsoll-study",
-        version: VERSION,
         study: &study.name,
         title: &study.title,
         question: &study.question,
@@ -112,7 +110,7 @@ pub(crate) fn json(study: &Study, pairs: &[Pair], notes: &[String], problems: &[
         problems,
         kernels: pairs.iter().map(|pair| Kernel::of(study, pair)).collect(),
     };
-    term::json(&document)
+    shapes::text(&document)
 }
 
 /// A line for each measure of each arm on each kernel, below a head.

@@ -6,11 +6,11 @@
 mod kills;
 mod overlaps;
 mod place;
+#[path = "../schemas/schema.rs"]
+mod schema;
 mod stories;
 mod told;
 mod trust;
-#[path = "../schemas/validator.rs"]
-mod validator;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;

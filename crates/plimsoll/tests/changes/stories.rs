@@ -4,7 +4,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::place::{Place, State, stop_watchers};
-use crate::validator::Schema;
+use crate::schema::Schema;
 
 const SWAPPINESS: &str = "/proc/sys/vm/swappiness";
 

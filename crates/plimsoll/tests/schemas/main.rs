@@ -2,5 +2,4 @@
 
 mod guard;
 mod output;
-mod validator;
-mod validator_tests;
+mod schema;

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-use crate::validator::Schema;
+use crate::schema::Schema;
 
 /// The schemas, and the `schema` that each one's documents say.
 const SCHEMAS: [&str; 18] = [

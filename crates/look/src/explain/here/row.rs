@@ -1,12 +1,13 @@
 //! A row of what a tunable is here.
 
 use mm::units::Bytes;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::page::Page;
 
 /// One line.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct Row {
     name: String,
     value: String,

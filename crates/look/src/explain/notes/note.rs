@@ -1,5 +1,6 @@
 //! A note: what people get wrong about a tunable.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// What there is to know about some tunables.
@@ -16,7 +17,7 @@ pub(crate) struct Note {
 }
 
 /// A thing that people expect of a tunable and that it does not do.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, JsonSchema, Serialize)]
 pub(crate) struct Myth {
     pub(crate) text: &'static str,
     /// Where that is known from.

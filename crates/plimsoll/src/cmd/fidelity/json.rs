@@ -1,24 +1,26 @@
 //! The score as JSON.
 
 use lab::fidelity::StudyScore;
+use schemars::JsonSchema;
 use serde::Serialize;
+use shapes::Shape;
 use study::compare::{Figure, Row, worst_first};
 use study::measure::Unit;
 
-/// Version of the shape in docs/schemas/fidelity.json. A new field is no new version.
-const VERSION: u32 = 2;
-
 /// What is printed.
-#[derive(Debug, Serialize)]
-pub(super) struct Document<'a> {
-    schema: &'static str,
-    version: u32,
+#[derive(Debug, JsonSchema, Serialize)]
+pub(crate) struct Document<'a> {
     scores: Vec<Score<'a>>,
     /// Studies without any record.
     unproved: &'a [String],
 }
 
-#[derive(Debug, Serialize)]
+impl Shape for Document<'_> {
+    const NAME: &'static str = "fidelity";
+    const VERSION: u32 = 2;
+}
+
+#[derive(Debug, JsonSchema, Serialize)]
 struct Score<'a> {
     study: &'a str,
     kernel: &'a str,
@@ -35,20 +37,20 @@ struct Score<'a> {
     rows: Vec<Line>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 struct Absent<'a> {
     arm: &'a str,
     reason: &'a str,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 struct Order<'a> {
     measure: &'a str,
     tau: Option<f64>,
     pairs: usize,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 struct Line {
     measure: String,
     arm: String,
@@ -63,7 +65,7 @@ struct Line {
     excess: Option<f64>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 struct Runs {
     median: Option<f64>,
     /// Of every run that has a number, in ascending order.
@@ -75,8 +77,6 @@ struct Runs {
 impl<'a> Document<'a> {
     pub(super) fn of(scores: impl Iterator<Item = &'a StudyScore>, unproved: &'a [String]) -> Self {
         Self {
-            schema: "plimsoll-fidelity",
-            version: VERSION,
             scores: scores.map(Score::of).collect(),
             unproved,
         }

@@ -8,6 +8,7 @@ use host::reclaim::{self, Way};
 use host::{Root, kept, units};
 use mm::memcg::MemoryStat;
 use mm::units::Bytes;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::ksm::Merging;
@@ -16,7 +17,7 @@ use super::watermarks::Watermarks;
 use super::writeback::Writeback;
 
 /// The answer.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub(super) struct Checked {
     pub(super) total_bytes: u64,
     pub(super) floor: Option<Locks>,
@@ -29,7 +30,7 @@ pub(super) struct Checked {
 }
 
 /// What the floor locks and keeps.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub(super) struct Locks {
     pub(super) lock_budget_bytes: u64,
     /// The configuration asks for more than the guard ever locks.
@@ -42,7 +43,7 @@ pub(super) struct Locks {
 }
 
 /// A name in `floor.keep`.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub(super) struct Keep {
     pub(super) path: String,
     /// `None` in evidence, which has no files.
@@ -52,7 +53,7 @@ pub(super) struct Keep {
 }
 
 /// A ceiling.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub(super) struct Limit {
     /// The control group; `None` for the machine.
     pub(super) group: Option<String>,

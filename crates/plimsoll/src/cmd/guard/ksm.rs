@@ -4,13 +4,14 @@ use guard::sample;
 use guard::{Figures, config};
 use mm::ksm;
 use mm::units::Bytes;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::machine::Machine;
 use super::shared::{before, stands_down};
 
 /// Samepage merging.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub(super) struct Merging {
     /// `run`; `None` where the kernel has no samepage merging.
     pub(super) run: Option<u64>,

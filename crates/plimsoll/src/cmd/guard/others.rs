@@ -1,6 +1,7 @@
 //! Other programs that act on what the guard acts on.
 
 use host::{Root, processes};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// A program by the name that the kernel has for it, and where the two meet.
@@ -45,7 +46,7 @@ const KNOWN: [(&str, &str); 10] = [
 ];
 
 /// One that runs.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub(super) struct Other {
     pub(super) program: &'static str,
     pub(super) pid: u32,

@@ -5,6 +5,7 @@ use mm::catalogue;
 use mm::formula::watermarks::{MovableRule, Rule, ZoneSize, watermarks};
 use mm::units::{Bytes, Kib, Pages};
 use mm::zoneinfo::{self, Zoneinfo};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::machine::Machine;
@@ -15,7 +16,7 @@ const FACTOR: &str = catalogue::path_of("vm.watermark_scale_factor");
 const MIN_FREE: &str = catalogue::path_of("vm.min_free_kbytes");
 
 /// How early reclaim begins.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub(super) struct Watermarks {
     /// `vm.watermark_scale_factor` now and at most, in parts of 10 000.
     pub(super) scale_factor: Option<u64>,

@@ -6,6 +6,7 @@ use mm::diskstats::{self, Diskstats};
 use mm::formula::mul_div;
 use mm::units::{Bytes, Nanos};
 use mm::vmstat;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::machine::Machine;
@@ -15,7 +16,7 @@ use super::shared::{before, stands_down};
 const NAMED: usize = 8;
 
 /// How much may be dirty.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub(super) struct Writeback {
     pub(super) flush_within_ms: u64,
     /// What may be dirty on the machine.
@@ -26,7 +27,7 @@ pub(super) struct Writeback {
 }
 
 /// A device with limits of its own.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub(super) struct Device {
     pub(super) name: String,
     /// The kernel can hold it at its own limit, however little is dirty elsewhere.

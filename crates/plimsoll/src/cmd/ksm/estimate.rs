@@ -170,7 +170,7 @@ fn show(figures: &Figures, json: bool) -> anyhow::Result<()> {
     let mut out = term::out();
     match json {
         true => {
-            writeln!(out, "{}", term::json(figures))?;
+            writeln!(out, "{}", shapes::text(figures))?;
         }
         false => out.write_all(text::page(figures, term::canvas()).as_bytes())?,
     }

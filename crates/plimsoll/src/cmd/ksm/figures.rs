@@ -10,7 +10,9 @@ use mm::formula::sharing::{self, Estimate, Rules};
 use mm::ksm::{Ksm, KsmNumbers};
 use mm::notes::{Place, Reader};
 use mm::units::{Bytes, Nanos, PageSize, Pages};
+use schemars::JsonSchema;
 use serde::Serialize;
+use shapes::Shape;
 
 use super::notes;
 use super::pace::{Pace, paces};
@@ -32,14 +34,9 @@ pub(super) struct Looked<'a> {
     pub(super) reader: Reader,
 }
 
-/// Version of the shape in docs/schemas/ksm-estimate.json. A new field is no new version.
-const VERSION: u32 = 2;
-
 /// What is shown.
-#[derive(Debug, Serialize)]
-pub(super) struct Figures {
-    schema: &'static str,
-    version: u32,
+#[derive(Debug, JsonSchema, Serialize)]
+pub(crate) struct Figures {
     pub(super) processes: usize,
     pub(super) page_bytes: u64,
     pub(super) between_seconds: f64,
@@ -52,8 +49,13 @@ pub(super) struct Figures {
     pub(super) took: Took,
 }
 
+impl Shape for Figures {
+    const NAME: &'static str = "ksm-estimate";
+    const VERSION: u32 = 2;
+}
+
 /// What merging would save, and what it would cost.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub(super) struct Saving {
     pub(super) candidate_pages: u64,
     pub(super) read_pages: u64,
@@ -80,7 +82,7 @@ pub(super) struct Saving {
 }
 
 /// What visits of ksmd take.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, JsonSchema, Serialize)]
 pub(super) struct Visits {
     /// A page's first: its checksum.
     pub(super) first_nanos: u64,
@@ -91,7 +93,7 @@ pub(super) struct Visits {
 }
 
 /// A figure within its bounds.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, JsonSchema, Serialize)]
 pub(super) struct Range {
     pub(super) low: u64,
     pub(super) middle: u64,
@@ -99,7 +101,7 @@ pub(super) struct Range {
 }
 
 /// What one process gives.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub(super) struct Share {
     pub(super) pid: u32,
     pub(super) name: String,
@@ -111,7 +113,7 @@ pub(super) struct Share {
 }
 
 /// Processes that may not be read.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub(super) struct Unread {
     pub(super) processes: usize,
     pub(super) at_most_bytes: u64,
@@ -121,7 +123,7 @@ pub(super) struct Unread {
 }
 
 /// What the estimate itself took.
-#[derive(Debug, Default, Serialize)]
+#[derive(Debug, Default, JsonSchema, Serialize)]
 pub(super) struct Took {
     pub(super) seconds: f64,
     pub(super) cpu_seconds: f64,
@@ -133,8 +135,6 @@ impl Figures {
     pub(super) fn of(looked: &Looked<'_>) -> Self {
         let estimate = sharing::estimate(&looked.reading.sample(), looked.rules());
         Self {
-            schema: "plimsoll-ksm-estimate",
-            version: VERSION,
             processes: looked.processes.len() - looked.reading.refused.len(),
             page_bytes: looked.page.bytes(),
             between_seconds: looked.between.as_secs_f64(),

@@ -4,6 +4,7 @@ use mm::formula::ksm_advisor::Bounds;
 use mm::formula::ksmd::{self, Load, VisitCost};
 use mm::ksm::KsmNumbers;
 use mm::units::Nanos;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// `pages_to_scan` worth comparing: the kernel's default, ksmtuned's most, and two for hosts with
@@ -14,7 +15,7 @@ const PAGES_TO_SCAN: [u64; 4] = [100, 1250, 3000, 9000];
 const SLEEP_MILLISECS: u64 = 20;
 
 /// One setting.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub(super) struct Pace {
     /// `set`, `advisor` or `other`: what the machine has, what the advisor would settle at.
     pub(super) kind: Kind,
@@ -27,7 +28,7 @@ pub(super) struct Pace {
 }
 
 /// Where a setting comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Kind {
     Set,

@@ -3,49 +3,59 @@
 use look::lint::fix::Fix;
 use look::lint::report::{Finding, Unknown};
 use look::lint::{Report, Severity};
+use schemars::JsonSchema;
 use serde::Serialize;
+use shapes::Shape;
 
 use super::targets::Targets;
-use crate::term;
 
-/// Version of the shape in docs/schemas/lint.json. A new field is no new version.
-const VERSION: u32 = 1;
-
-#[derive(Serialize)]
-struct Document<'a> {
-    schema: &'static str,
-    version: u32,
+#[derive(JsonSchema, Serialize)]
+pub(crate) struct Document<'a> {
     /// Of which machine the numbers are; `null` without one.
     machine: Option<&'a str>,
+    /// Files that were read, those of live values among them.
     files: usize,
     settings: usize,
+    /// In the order of files and lines; those that are unknown follow.
     findings: Vec<Entry<'a>>,
+    /// What could not be read, one line each.
     problems: Vec<&'a str>,
 }
 
+impl Shape for Document<'_> {
+    const NAME: &'static str = "lint";
+    const VERSION: u32 = 1;
+}
+
 /// A finding, or a question that could not be answered.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct Entry<'a> {
+    /// The rule's name; its page is docs/rules/NAME.md.
     rule: &'static str,
     severity: Severity,
+    /// Whether it was found, or a fact is missing to tell.
     status: Status,
     path: &'a str,
     /// `null` for a file as a whole.
     line: Option<usize>,
+    /// What was found, with its numbers; `null` where it is unknown.
     what: Option<&'a str>,
+    /// The way out; `null` where it is unknown.
     instead: Option<String>,
+    /// A change that is certain to be right; `null` where there is none.
     fix: Option<Change<'a>>,
+    /// The fact that is missing; `null` where it was found.
     needs: Option<&'static str>,
 }
 
-#[derive(Clone, Copy, Serialize)]
+#[derive(Clone, Copy, JsonSchema, Serialize)]
 #[serde(rename_all = "snake_case")]
 enum Status {
     Found,
     Unknown,
 }
 
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct Change<'a> {
     line: usize,
     /// `null` where the line goes.
@@ -57,15 +67,13 @@ pub(super) fn text(report: &Report, targets: &Targets) -> String {
     let found = report.findings.iter().map(found);
     let problems = targets.problems.iter().chain(&report.problems);
     let document = Document {
-        schema: "plimsoll-lint",
-        version: VERSION,
         machine: targets.machine.as_deref(),
         files: report.texts,
         settings: report.settings,
         findings: found.chain(report.unknown.iter().map(unknown)).collect(),
         problems: problems.map(String::as_str).collect(),
     };
-    term::json(&document) + "\n"
+    shapes::text(&document) + "\n"
 }
 
 fn found(finding: &Finding) -> Entry<'_> {

@@ -10,7 +10,6 @@ use look::lint::table::RULES;
 use serde_json::{Value, json};
 
 use super::targets::Targets;
-use crate::term;
 
 const SCHEMA: &str =
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
@@ -36,7 +35,7 @@ pub(super) fn text(report: &Report, targets: &Targets) -> String {
             "results": results,
         }],
     });
-    term::json(&document) + "\n"
+    format!("{document}\n")
 }
 
 fn descriptor(rule: &Rule) -> Value {

@@ -1,6 +1,8 @@
 //! What is told of a trial: text, and JSON.
 
+use schemars::JsonSchema;
 use serde::Serialize;
+use shapes::Shape;
 use study::measure::Better;
 use study::stats::least_pairs;
 use study::verdict::{InTurn, Pair, TO_FIND, Verdict, pairs_to_show, percent};
@@ -11,10 +13,7 @@ use crate::changing::plan::Plan;
 use crate::changing::{nanos, said, told};
 use crate::results::wrapped;
 use crate::table::Table;
-use crate::term::{bold, json, talk};
-
-/// Version of docs/schemas/trial.json. A new field is no new version.
-const VERSION: u32 = 1;
+use crate::term::{bold, talk};
 
 /// What is known before the first block.
 #[derive(Debug)]
@@ -75,9 +74,7 @@ impl Head<'_> {
             (Some(verdict(turns.answer().as_ref())), harm)
         });
         let measures = self.measures.iter().enumerate();
-        json(&Document {
-            schema: "plimsoll-trial",
-            version: VERSION,
+        shapes::text(&Document {
             settings: self
                 .plan
                 .settings()
@@ -89,7 +86,7 @@ impl Head<'_> {
             block_seconds: self.times.block.as_secs_f64(),
             left_out_seconds: self.times.left_out.as_secs_f64(),
             matters_percent: self.matters,
-            ended: done.map(|(_, ended)| ended.word()),
+            ended: done.map(|(_, ended)| ended.name()),
             harm,
             verdict,
             measures: measures
@@ -107,12 +104,12 @@ fn word(better: Better) -> &'static str {
 }
 
 impl Ended {
-    fn word(&self) -> &'static str {
+    fn name(&self) -> EndedName {
         match self {
-            Self::Settled => "settled",
-            Self::Over => "over",
-            Self::Harm(_) => "harm",
-            Self::Asked => "asked",
+            Self::Settled => EndedName::Settled,
+            Self::Over => EndedName::Over,
+            Self::Harm(_) => EndedName::Harm,
+            Self::Asked => EndedName::Asked,
         }
     }
 
@@ -266,10 +263,8 @@ fn figure(number: f64) -> String {
     }
 }
 
-#[derive(Debug, Serialize)]
-struct Document<'a> {
-    schema: &'static str,
-    version: u32,
+#[derive(Debug, JsonSchema, Serialize)]
+pub(crate) struct Document<'a> {
     settings: Vec<String>,
     seed: u64,
     pairs_planned: usize,
@@ -277,19 +272,39 @@ struct Document<'a> {
     left_out_seconds: f64,
     matters_percent: f64,
     /// Nothing where it was not begun.
-    ended: Option<&'static str>,
+    ended: Option<EndedName>,
+    /// Why the setting was taken back before its time.
     harm: Option<&'a str>,
+    /// By the first measure; nothing where it was not begun.
+    #[schemars(extend("enum" = ["better", "worse", "no difference shown", "not decided", null]))]
     verdict: Option<&'static str>,
     /// The first counts.
     measures: Vec<Figure<'a>>,
 }
 
-#[derive(Debug, Serialize)]
+impl Shape for Document<'_> {
+    const NAME: &'static str = "trial";
+    const VERSION: u32 = 1;
+}
+
+#[derive(Debug, JsonSchema, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum EndedName {
+    Settled,
+    Over,
+    Harm,
+    Asked,
+}
+
+#[derive(Debug, JsonSchema, Serialize)]
 struct Figure<'a> {
     name: &'a str,
     unit: &'static str,
+    #[schemars(extend("enum" = ["lower", "higher"]))]
     better: &'static str,
+    /// The median without the setting.
     as_is: Option<f64>,
+    /// What the setting adds.
     shift: Option<f64>,
     /// The bounds of the shift; nothing where it has none.
     low: Option<f64>,

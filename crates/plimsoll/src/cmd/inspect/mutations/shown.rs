@@ -8,7 +8,7 @@ use mm::capture::Capture;
 use mm::catalogue;
 use mm::snapshot::Snapshot;
 
-use crate::term::{self, Canvas, Charset};
+use crate::term::{Canvas, Charset};
 use look::compare::Compare;
 use look::explain::overview::Overview;
 use look::explain::{Explanation, Looked, boot};
@@ -38,7 +38,7 @@ pub(super) fn performed(bytes: &[u8], name: &str, seed: u64) -> Result<(), Strin
     if let Ok(view) = View::of(&capture, None) {
         fits(&view.text(canvas, &Extent::Screen))?;
         fits(&view.text(canvas, &Extent::All))?;
-        let _ = term::json(&view);
+        let _ = shapes::text(&view);
     }
     explained(&capture, canvas, seed)?;
     compared(&capture, canvas)?;
@@ -67,10 +67,10 @@ fn explained(capture: &Capture, canvas: Canvas, seed: u64) -> Result<(), String>
         configuration: configuration.as_ref(),
     };
     let explanation = Explanation::of(looked);
-    let _ = term::json(&explanation);
+    let _ = shapes::text(&explanation);
     fits(&explanation.text(canvas))?;
     let overview = Overview::of(frame, &snapshot, Vec::new());
-    let _ = term::json(&overview);
+    let _ = shapes::text(&overview);
     fits(&overview.text(canvas))
 }
 
@@ -81,7 +81,7 @@ fn compared(capture: &Capture, canvas: Canvas) -> Result<(), String> {
         return Ok(());
     };
     let compare = Compare::of(("before", first), ("after", shown));
-    let _ = term::json(&compare);
+    let _ = shapes::text(&compare);
     fits(&compare.text(canvas))
 }
 

@@ -1,0 +1,44 @@
+//! `docs/schemas`: the schema of every JSON document that a verb writes.
+
+use std::path::PathBuf;
+
+use look::compare::Compare;
+use look::explain::Explanation;
+use look::explain::overview::Overview;
+use look::explain::proposed::Proposed;
+use look::view::View;
+use shapes::Shape;
+
+use super::Documents;
+use crate::changing::told;
+use crate::cmd::{calibrate, fidelity, guard, ksm, lint, replay, studies, trial};
+use crate::results::data;
+
+pub(super) fn schemas() -> Documents {
+    Documents::from([
+        schema::<told::PlanDocument<'_>>(),
+        schema::<told::Changes>(),
+        schema::<calibrate::Document<'_>>(),
+        schema::<Compare>(),
+        schema::<Explanation>(),
+        schema::<Overview>(),
+        schema::<Proposed>(),
+        schema::<fidelity::json::Document<'_>>(),
+        schema::<guard::json::Check<'_>>(),
+        schema::<guard::json::Events<'_>>(),
+        schema::<guard::json::Status<'_>>(),
+        schema::<View>(),
+        schema::<ksm::figures::Figures>(),
+        schema::<lint::json::Document<'_>>(),
+        schema::<replay::Report>(),
+        schema::<studies::Document>(),
+        schema::<data::Document<'_>>(),
+        schema::<trial::told::Document<'_>>(),
+    ])
+}
+
+fn schema<S: Shape>() -> (PathBuf, String) {
+    let text = serde_json::to_string_pretty(&shapes::schema::<S>()).expect("JSON");
+    let path = format!("docs/schemas/{}.json", S::NAME);
+    (path.into(), text + "\n")
+}
