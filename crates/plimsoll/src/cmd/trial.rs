@@ -105,6 +105,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         write!(term::out(), "{}", head.text(term::columns()))?;
     }
     check(&plan)?;
+    try_measures(&measures, args.times().asking)?;
     if args.dry_run {
         if args.json {
             writeln!(term::out(), "{}", head.json(None))?;
@@ -169,6 +170,12 @@ fn check(plan: &Plan) -> anyhow::Result<()> {
     }
 }
 
+/// A figure that cannot be had is told before anything is written.
+fn try_measures(measures: &[Measure], limit: Duration) -> anyhow::Result<()> {
+    let mut asked = measures.iter().filter(|it| it.is_asked());
+    asked.try_for_each(|it| it.ask(limit, &|| false).map(drop))
+}
+
 fn new_seed() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     since.map_or(0, |since| since.as_nanos() as u64 % 1_000_000)
@@ -185,6 +192,7 @@ impl Args {
         Times {
             block: self.block,
             left_out: self.block / LEFT_OUT,
+            asking: self.block / LEFT_OUT,
             baseline: self.baseline,
         }
     }
@@ -238,7 +246,7 @@ impl Args {
 
     fn request(&self, plan: &Plan, measures: &[Measure]) -> Request {
         let asked = measures.iter().filter(|it| it.is_asked()).count() as u32;
-        let asking = self.times().left_out * asked * 2;
+        let asking = self.times().asking * asked * 2;
         Request {
             settings: plan.settings(),
             confirm: nanos(self.block + asking + GRACE),
@@ -288,6 +296,36 @@ mod tests {
             );
         }
         check_turns(&asked(&["swappiness=10", "watermark_scale_factor=200"])).unwrap();
+    }
+
+    #[test]
+    fn a_figure_that_cannot_be_had_in_time_is_told_before_anything_is_written() {
+        let limit = Duration::from_secs(1);
+        let error = |command| {
+            let measures = [Measure::of_command(command).unwrap()];
+            try_measures(&measures, limit).map_err(|error| error.to_string())
+        };
+        assert_eq!(error("lower:echo 7"), Ok(()));
+        let late = error("lower:sleep 60; echo 7").unwrap_err();
+        assert_eq!(late, "sleep 60; echo 7: it takes longer than 1 s");
+        let none = error("higher:echo seven").unwrap_err();
+        assert_eq!(none, "echo seven: prints no number but `seven`");
+    }
+
+    #[test]
+    fn the_setting_may_stand_for_as_long_as_all_figures_may_take() {
+        #[derive(clap::Parser)]
+        struct Words {
+            #[command(flatten)]
+            args: Args,
+        }
+        let args = Words::parse_from(["trial", "swappiness=10", "--block", "50s"]).args;
+        let plan = Plan::of(&asked(&["swappiness=10"]), &Root::default()).unwrap();
+        let measures = ["lower:a", "higher:b"].map(|it| Measure::of_command(it).unwrap());
+        let request = args.request(&plan, &measures);
+        let times = args.times();
+        let both_borders = times.asking * 2 * 2;
+        assert_eq!(request.confirm, nanos(times.block + both_borders + GRACE));
     }
 
     #[test]

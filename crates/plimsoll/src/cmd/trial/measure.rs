@@ -196,16 +196,24 @@ impl Measure {
                 Ok(Reading::Count(count as f64 / counter.divisor))
             }
             Source::Asked { is_rate: false, .. } if border == Border::First => Ok(Reading::None),
-            Source::Asked { from, is_rate } => {
-                let number = match from {
-                    From::Command(command) => ask::command(command, limit, is_over)?,
-                    From::Url(url) => http::ask(url, limit)?,
-                };
+            Source::Asked { is_rate, .. } => {
+                let number = self.ask(limit, is_over)?;
                 Ok(match is_rate {
                     true => Reading::Count(number),
                     false => Reading::Number(number),
                 })
             }
+        }
+    }
+
+    /// The application's number now.
+    pub(super) fn ask(&self, limit: Duration, is_over: &dyn Fn() -> bool) -> anyhow::Result<f64> {
+        match &self.source {
+            Source::Counter(_) => bail!("{}: the kernel counts it", self.name),
+            Source::Asked { from, .. } => match from {
+                From::Command(command) => ask::command(command, limit, is_over),
+                From::Url(url) => http::ask(url, limit),
+            },
         }
     }
 }

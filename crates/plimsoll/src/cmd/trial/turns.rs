@@ -29,6 +29,8 @@ pub(super) struct Times {
     pub(super) block: Duration,
     /// The first part, which is left out.
     pub(super) left_out: Duration,
+    /// The longest that a figure may take to be asked for; the setting stands meanwhile.
+    pub(super) asking: Duration,
     /// How long the machine is sampled before the first block.
     pub(super) baseline: Duration,
 }
@@ -212,7 +214,7 @@ impl<'a> Turns<'a> {
             } else {
                 now
             };
-            let reading = measure.read(&frame, border, self.times.block, &is_over)?;
+            let reading = measure.read(&frame, border, self.times.asking, &is_over)?;
             Ok((at, reading))
         };
         self.measures.iter().map(read).collect()
