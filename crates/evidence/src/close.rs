@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 
 use super::free::{self, Unit};
 use super::reading::Piece;
-use super::{kind, lines, merging, zones};
+use super::{kind, lines, merging, numa, zones};
 use crate::series;
 use mm::notes::FACTS;
 
@@ -23,6 +23,7 @@ pub(super) fn close(piece: Piece, unit: Unit) -> (Vec<Piece>, Passed) {
         "top" => (head_of_top(piece), Vec::new()),
         "lscpu" => (cpus(&piece).into_iter().collect(), Vec::new()),
         "meminfo of a node" => (nodes(piece), Vec::new()),
+        "numactl" | "numastat" => (files_of(&piece, numa::files(&piece.text)), Vec::new()),
         "ksm" => (files_of_merging(&piece), Vec::new()),
         "kernel log" => kernel_log(piece),
         "node_exporter" => (metrics(piece), Vec::new()),
@@ -100,13 +101,7 @@ fn metrics(piece: Piece) -> Vec<Piece> {
     let Some(files) = series::node_exporter(&piece.text) else {
         return alloc::vec![piece];
     };
-    let file = |(path, text)| Piece {
-        path,
-        text,
-        what: piece.what.clone(),
-        line: piece.line,
-    };
-    files.into_iter().map(file).collect()
+    files_of(&piece, files)
 }
 
 /// One file a node.
@@ -121,13 +116,18 @@ fn nodes(piece: Piece) -> Vec<Piece> {
             text.push('\n');
         }
     }
-    let piece = |(path, text)| Piece {
+    files_of(&piece, files)
+}
+
+/// The files that a text was made of.
+fn files_of(piece: &Piece, files: impl IntoIterator<Item = (String, String)>) -> Vec<Piece> {
+    let file = |(path, text)| Piece {
         path,
         text,
         what: piece.what.clone(),
         line: piece.line,
     };
-    files.into_iter().map(piece).collect()
+    files.into_iter().map(file).collect()
 }
 
 /// A log that says something of memory, and the release that it names.

@@ -158,11 +158,13 @@ fn unit(options: &[&str]) -> Unit {
     for option in options.iter().filter(|option| option.starts_with('-')) {
         match *option {
             "--bytes" => unit = Unit::Bytes,
-            "--human" | "--mebi" | "--gibi" | "--mega" | "--giga" | "--kilo" | "--si" => {
+            "--mebi" => unit = Unit::Mib,
+            "--human" | "--gibi" | "--mega" | "--giga" | "--kilo" | "--si" => {
                 unit = Unit::Rounded;
             }
             _ if option.starts_with("--") => {}
-            _ if option.contains(['h', 'm', 'g']) => unit = Unit::Rounded,
+            _ if option.contains(['h', 'g']) => unit = Unit::Rounded,
+            _ if option.contains('m') => unit = Unit::Mib,
             _ if option.contains('b') => unit = Unit::Bytes,
             _ => {}
         }

@@ -1,4 +1,4 @@
-//! What `free` prints, as a part of `/proc/meminfo` where its numbers are exact.
+//! What `free` prints, as a part of `/proc/meminfo` where its numbers tell MiB or less.
 //!
 //! `total`, `free`, `shared` and `available` are items of meminfo, and so are `buffers` and
 //! `cached` of the table before procps 3.3.10. The later `buff/cache` is a sum with SReclaimable
@@ -17,7 +17,9 @@ pub enum Unit {
     Bytes,
     /// Kibibytes: without an option, or `-k`.
     Kib,
-    /// A unit that drops digits: `-m`, `-g`, `-h`.
+    /// Mebibytes, rounded down: `-m`.
+    Mib,
+    /// A unit that drops too many digits, or stands behind each number: `-g`, `-h`.
     Rounded,
     /// No heading says which.
     Unknown,
@@ -72,7 +74,7 @@ pub fn meminfo(text: &str, unit: Unit) -> Option<String> {
 }
 
 /// The part of meminfo that the head of `top` has: `KiB Mem : 938748 total, 46416 free, …`,
-/// `MiB Swap: …, 55.7 avail Mem`, and of an older one `Mem: 8149440k total, …`.
+/// `MiB Swap: …, 55.7 avail Mem`, and of an older one `Mem: 8149440k total, … 160088k buffers`.
 pub(super) fn by_top(text: &str) -> Option<String> {
     let mut items = String::new();
     for line in text.lines().take(MOST_OF_HEAD) {
@@ -93,6 +95,8 @@ pub(super) fn by_top(text: &str) -> Option<String> {
                 "total" => total,
                 "free" => free,
                 "avail" => "MemAvailable",
+                "buffers" => "Buffers",
+                "cached" => "Cached",
                 _ => {
                     number = amount(plain, unit);
                     continue;
@@ -111,13 +115,14 @@ const MOST_OF_HEAD: usize = 8;
 
 /// A number of `top` in KiB, in the unit before its line or behind it.
 fn amount(word: &str, unit: Option<&str>) -> Option<u64> {
-    let scale = match (unit, word.strip_suffix('k')) {
-        (None, Some(_)) | (Some("KiB"), _) => 1.0,
-        (Some("MiB"), _) => 1024.0,
-        (Some("GiB"), _) => 1024.0 * 1024.0,
+    let number = word.trim_end_matches(['k', 'M', 'G', 'm', 'g']);
+    let scale = match unit.unwrap_or(&word[number.len()..]) {
+        "k" | "KiB" => 1.0,
+        "m" | "M" | "MiB" => 1024.0,
+        "g" | "G" | "GiB" => 1024.0 * 1024.0,
         _ => return None,
     };
-    let number: f64 = word.trim_end_matches('k').parse().ok()?;
+    let number: f64 = number.parse().ok()?;
     let kib = number * scale;
     (kib >= 0.0 && kib < LARGEST_AMOUNT as f64).then_some(kib as u64)
 }
@@ -153,6 +158,7 @@ fn kib(value: &str, unit: Unit) -> Option<u64> {
     match unit {
         Unit::Bytes => value.is_multiple_of(1024).then_some(value / 1024),
         Unit::Kib => Some(value),
+        Unit::Mib => value.checked_mul(1024).filter(|&kib| kib < LARGEST_AMOUNT),
         Unit::Rounded | Unit::Unknown => None,
     }
 }
@@ -212,6 +218,15 @@ mod tests {
             "{}",
             items[1]
         );
+        let old = "Mem:    48168M total, 48015M used,   152M free,  173M buffers\n\
+                   Swap:   99331M total, 10290M used, 89041M free, 2086M cached\n";
+        assert_eq!(
+            by_top(old).as_deref(),
+            Some(
+                "MemTotal: 49324032 kB\nMemFree: 155648 kB\nBuffers: 177152 kB\n\
+                 SwapTotal: 101714944 kB\nSwapFree: 91177984 kB\nCached: 2136064 kB\n"
+            )
+        );
         assert_eq!(by_top("Mem: 7983 total, 2673 free\n"), None);
     }
 
@@ -221,5 +236,7 @@ mod tests {
             "             total       used       free\nMem:          7983       5310       2673\n";
         assert_eq!(meminfo(text, Unit::Rounded), None);
         assert_eq!(meminfo(text, Unit::Unknown), None);
+        let mib = meminfo(text, Unit::Mib).expect("-m says the unit");
+        assert_eq!(mib, "MemTotal: 8174592 kB\nMemFree: 2737152 kB\n");
     }
 }

@@ -4,7 +4,7 @@
 //! and goes on while lines fit. A path below [`super::TOOLS`] is kept as it is; an empty one is
 //! of a text that says nothing of memory.
 
-use super::{groups, log, merging, tables};
+use super::{groups, log, merging, numa, tables};
 
 /// A row of the table.
 #[derive(Clone, Copy, Debug)]
@@ -90,6 +90,20 @@ pub const KINDS: &[Kind] = &[
         begins: tables::node_item,
         goes_on: Some(tables::node_item),
         blank: Blank::Belongs,
+    },
+    Kind {
+        what: "numactl",
+        path: Some("plimsoll/tools/numactl"),
+        begins: numa::numactl,
+        goes_on: Some(numa::numactl_line),
+        blank: Blank::Ends,
+    },
+    Kind {
+        what: "numastat",
+        path: Some("plimsoll/tools/numastat"),
+        begins: numa::numastat,
+        goes_on: Some(numa::numastat_line),
+        blank: Blank::Ends,
     },
     Kind {
         what: "smaps",
@@ -221,6 +235,13 @@ pub const KINDS: &[Kind] = &[
         Blank::Ends,
     ),
     tool("df", "", tables::df, Blank::Ends),
+    Kind {
+        what: "uptime",
+        path: Some(""),
+        begins: tables::uptime,
+        goes_on: Some(tables::nothing),
+        blank: Blank::Ends,
+    },
     Kind {
         what: "kernel log",
         path: Some(log::PATH),

@@ -21,6 +21,7 @@ pub mod kind;
 mod lines;
 pub mod log;
 mod merging;
+mod numa;
 pub mod path;
 mod reading;
 pub mod redact;

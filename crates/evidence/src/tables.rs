@@ -463,6 +463,11 @@ pub(super) fn swapon(line: &str) -> bool {
         .eq(["NAME", "TYPE", "SIZE"])
 }
 
+/// What `uptime` prints, which `w` and an old `top` begin with.
+pub(super) fn uptime(line: &str) -> bool {
+    line.contains(" up ") && line.contains("load average:") && !line.starts_with("top - ")
+}
+
 /// The head of `df`.
 pub(super) fn df(line: &str) -> bool {
     line.starts_with("Filesystem ") && line.ends_with("Mounted on")

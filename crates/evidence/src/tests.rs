@@ -192,7 +192,7 @@ fn a_number_that_is_cut_off_is_not_taken() {
 }
 
 #[test]
-fn free_is_a_part_of_meminfo_only_where_its_numbers_are_exact() {
+fn free_is_a_part_of_meminfo_only_where_its_numbers_say_enough() {
     let new = "       total   used   free  shared  buff/cache  available\n\
         Mem:  16303428 4821112 812344 401228 10669972 10742660\nSwap:  2097148 1024 2096124\n";
     let items = "MemTotal: 16303428 kB\nMemFree: 812344 kB\nShmem: 401228 kB\n\
@@ -210,10 +210,14 @@ fn free_is_a_part_of_meminfo_only_where_its_numbers_are_exact() {
         "whole pages are multiples of 4 KiB"
     );
     assert_eq!(
-        meminfo(&format!("$ free -m\n{new}")),
+        meminfo(&format!("$ free -g\n{new}")),
         None,
-        "MiB drop digits"
+        "0 GiB may be much"
     );
+    let mib = "       total   used   free  shared  buff/cache  available\n\
+        Mem:  31372 10740 8444 596 13234 20631\nSwap:  2454 0 2454\n";
+    let found = meminfo(&format!("$ free -m\n{mib}")).expect("MiB");
+    assert!(found.contains("MemFree: 8646656 kB\n"), "{found}");
     let old = "             total       used       free     shared    buffers     cached\n\
         Mem:       2054816    1926328     128488          0      76180    1309364\n\
         -/+ buffers/cache:     540784    1514032\nSwap:      1052248          0    1052248\n";

@@ -77,6 +77,19 @@ impl<'a> Looked<'a> {
             .ok_or(Missing("/proc/meminfo"))
     }
 
+    /// The `meminfo` of each node, by its number.
+    pub(super) fn meminfo_of_nodes(&self) -> Vec<(u32, Meminfo)> {
+        let of_node = |(path, text): (&String, &String)| {
+            let node = path.strip_prefix("sys/devices/system/node/node")?;
+            let node = node.strip_suffix("/meminfo")?.parse().ok()?;
+            let prefix = format!("Node {node} ");
+            let lines = text.lines().filter_map(|line| line.strip_prefix(&prefix));
+            let lines: Vec<&str> = lines.collect();
+            Some((node, Meminfo::read(&lines.join("\n")).0?))
+        };
+        self.frame.files.iter().filter_map(of_node).collect()
+    }
+
     /// An amount by its name in meminfo, or the same of a report.
     pub(super) fn amount(&self, item: &'static str) -> Fact<Kib> {
         match (self.meminfo(), &self.holders) {

@@ -2,8 +2,10 @@
 
 use crate::fact::Missing;
 use crate::share::percent;
+use mm::meminfo::Meminfo;
 use mm::recompute::{Kswapd, Place};
-use mm::units::Pages;
+use mm::units::{Bytes, Kib, Pages};
+use mm::zoneinfo::Zone;
 
 use super::facts::Looked;
 use super::finding::{Answer, Said, Severity};
@@ -179,7 +181,7 @@ pub(super) fn boosted(looked: &Looked<'_>) -> Answer {
 /// One node has next to nothing that is free or page cache while another has much free.
 pub(super) fn node_imbalance(looked: &Looked<'_>) -> Answer {
     let nodes = node_stands(looked)?;
-    let share = |part: u64, node: &NodeStand| part.saturating_mul(100) / node.managed.max(1);
+    let share = |part: Bytes, node: &NodeStand| part.0.saturating_mul(100) / node.managed.0.max(1);
     let short = nodes
         .iter()
         .find(|node| share(node.reclaimable(), node) < 10);
@@ -190,10 +192,10 @@ pub(super) fn node_imbalance(looked: &Looked<'_>) -> Answer {
             format!(
                 "Node {} has {} free or page cache, of {}; node {} has {} free.",
                 short.node,
-                looked.bytes(short.reclaimable()),
-                looked.bytes(short.managed),
+                short.reclaimable(),
+                short.managed,
                 rich.node,
-                looked.bytes(rich.free)
+                rich.free
             ),
             "what is bound to a node (numactl --membind, a cpuset) reclaims, swaps and is killed \
              there, whatever other nodes have",
@@ -203,39 +205,60 @@ pub(super) fn node_imbalance(looked: &Looked<'_>) -> Answer {
     }))
 }
 
-/// Pages of a node.
+/// What a node has.
 struct NodeStand {
     node: u32,
-    managed: u64,
-    free: u64,
-    file: u64,
+    managed: Bytes,
+    free: Bytes,
+    file: Bytes,
 }
 
 impl NodeStand {
+    /// By its meminfo; an error names what is missing: `numactl --hardware` has no page cache.
+    fn of((node, meminfo): &(u32, Meminfo)) -> Result<Self, Missing> {
+        let bytes = |amount: Option<Kib>, what| amount.map(Kib::bytes).ok_or(Missing(what));
+        let file = meminfo.active_file.zip(meminfo.inactive_file);
+        let file = file.map(|(active, inactive)| Kib(active.0.saturating_add(inactive.0)));
+        Ok(Self {
+            node: *node,
+            managed: bytes(meminfo.mem_total, "a node's MemTotal")?,
+            free: bytes(meminfo.mem_free, "a node's MemFree")?,
+            file: bytes(file, "page cache of the nodes (numastat -m)")?,
+        })
+    }
+
     /// What is free, or page cache that can be dropped.
-    fn reclaimable(&self) -> u64 {
-        self.free.saturating_add(self.file)
+    fn reclaimable(&self) -> Bytes {
+        Bytes(self.free.0.saturating_add(self.file.0))
     }
 }
 
+/// By the zones, or by the nodes' meminfo where there are none.
 fn node_stands(looked: &Looked<'_>) -> Result<Vec<NodeStand>, Missing> {
-    let info = looked.zones()?;
+    let by_meminfo = looked.meminfo_of_nodes();
+    let info = match looked.zones() {
+        Err(_) if !by_meminfo.is_empty() => return by_meminfo.iter().map(NodeStand::of).collect(),
+        zones => zones?,
+    };
     let item = |node: u32, item| {
         let stats = info.nodes.iter().find(|stats| stats.node == node);
         stats
             .and_then(|stats| stats.items.get(item))
             .ok_or(Missing("a node's page cache in /proc/zoneinfo"))
     };
-    let sum = |pages: &mut dyn Iterator<Item = Pages>| pages.sum::<Pages>().0;
     let zones: Vec<_> = info.populated().collect();
     let nodes = zones.chunk_by(|a, b| a.node == b.node);
-    let stand = |zones: &[&mm::zoneinfo::Zone]| {
+    let stand = |zones: &[&Zone]| {
         let node = zones[0].node;
+        let sum = |part: fn(&Zone) -> Pages| {
+            looked.bytes(zones.iter().copied().map(part).sum::<Pages>().0)
+        };
+        let file = item(node, "nr_active_file")?.saturating_add(item(node, "nr_inactive_file")?);
         Ok(NodeStand {
             node,
-            managed: sum(&mut zones.iter().map(|zone| zone.managed)),
-            free: sum(&mut zones.iter().map(|zone| zone.free)),
-            file: item(node, "nr_active_file")?.saturating_add(item(node, "nr_inactive_file")?),
+            managed: sum(|zone| zone.managed),
+            free: sum(|zone| zone.free),
+            file: looked.bytes(file),
         })
     };
     nodes.map(stand).collect()

@@ -279,7 +279,7 @@ pub(crate) const ROWS: &[Row] = &[
     row!(
         "node-imbalance",
         Warning,
-        "/proc/zoneinfo",
+        "/proc/zoneinfo, or meminfo of the nodes",
         Some(reserve::node_imbalance)
     ),
     row!(

@@ -195,6 +195,38 @@ fn what_holds_memory_is_found() {
 }
 
 #[test]
+fn nodes_are_compared_by_their_meminfo_where_no_zones_are_there() {
+    let node = |node: u32, free: u32, file: &str| {
+        let total = 100_000;
+        format!("Node {node} MemTotal: {total} kB\nNode {node} MemFree: {free} kB\n{file}")
+    };
+    let lists = "Node 0 Active(file): 500 kB\nNode 0 Inactive(file): 500 kB\n";
+    let others = lists.replace("Node 0", "Node 1");
+    let with = |first: &str, second: &str| {
+        found(&[
+            ("sys/devices/system/node/node0/meminfo", first),
+            ("sys/devices/system/node/node1/meminfo", second),
+        ])
+    };
+    let rules = Findings::names;
+    let imbalance = with(&node(0, 100, lists), &node(1, 50_000, &others));
+    assert_eq!(rules(&imbalance), ["node-imbalance"]);
+    let cache = lists.replace("500", "20000");
+    assert_eq!(
+        rules(&with(&node(0, 100, &cache), &node(1, 50_000, &others))),
+        [""; 0]
+    );
+    let unknown = with(&node(0, 100, ""), &node(1, 50_000, ""));
+    assert_eq!(rules(&unknown), [""; 0]);
+    let lacks = "page cache of the nodes (numastat -m)";
+    assert!(
+        unknown.without[lacks].contains(&"node-imbalance"),
+        "{:?}",
+        unknown.without
+    );
+}
+
+#[test]
 fn a_commit_limit_binds_under_strict_overcommit_only() {
     let text = "CommitLimit: 100 kB\nCommitted_AS: 95 kB\n";
     let with = |mode| {
