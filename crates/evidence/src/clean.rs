@@ -5,6 +5,8 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use super::tables;
+
 /// Bytes as text.
 ///
 /// A byte-order mark of UTF-8 or UTF-16 is followed; bytes that are no UTF-8 become U+FFFD. The
@@ -69,8 +71,8 @@ pub fn line(raw: &str) -> Result<Cow<'_, str>, &'static str> {
         false => Cow::Owned(blanks(&without_escapes(text))),
     };
     Ok(match plain {
-        Cow::Borrowed(text) => Cow::Borrowed(unmarked(unquoted(text))),
-        Cow::Owned(text) => Cow::Owned(unmarked(unquoted(&text)).into()),
+        Cow::Borrowed(text) => Cow::Borrowed(unnoted(unmarked(unquoted(text)))),
+        Cow::Owned(text) => Cow::Owned(unnoted(unmarked(unquoted(&text))).into()),
     })
 }
 
@@ -81,6 +83,18 @@ fn unquoted(line: &str) -> &str {
         rest = inner.strip_prefix(' ').unwrap_or(inner);
     }
     rest
+}
+
+/// The amount without what somebody noted behind it: `Slab: 2055028 kB   (~1.96 GB)`.
+fn unnoted(line: &str) -> &str {
+    let Some((item, note)) = line.split_once(" kB ") else {
+        return line;
+    };
+    let noted = ["(", "//", "#", "<-", "--", "←", "="];
+    let noted = noted.iter().any(|mark| note.trim_start().starts_with(mark));
+    let amount = &line[..item.len() + " kB".len()];
+    let is_item = noted && tables::meminfo_line(amount.trim());
+    if is_item { amount } else { line }
 }
 
 /// The text without the stars by which Markdown makes it bold: they touch a word.

@@ -229,6 +229,15 @@ fn free_is_a_part_of_meminfo_only_where_its_numbers_say_enough() {
 }
 
 #[test]
+fn a_note_behind_an_amount_is_left_out() {
+    let text = "Slab:  2055028 kB   (~1.96 GB)\nSReclaimable: 1275592 kB // 可收回\n\
+        SUnreclaim: 779436 kB <-- here\n";
+    let found = files(text);
+    let items = "Slab:  2055028 kB\nSReclaimable: 1275592 kB\nSUnreclaim: 779436 kB\n";
+    assert_eq!(found, [("proc/meminfo".into(), items.into())]);
+}
+
+#[test]
 fn what_stands_beside_kernel_files_is_known_too() {
     let text = "$ uname -a\nLinux box 5.15.0-91-generic #101-Ubuntu SMP x86_64 GNU/Linux\n\
         $ getconf PAGESIZE\n4096\n$ nproc\n8\n\

@@ -191,16 +191,30 @@ impl Page {
 fn wrap(text: &str, room: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split_whitespace() {
-        let line = lines.last_mut().expect("there is always a line");
-        let used = line.chars().count();
-        if used > 0 && used + 1 + word.chars().count() > room {
-            lines.push(word.to_owned());
-        } else {
-            line.push_str(if used > 0 { " " } else { "" });
-            line.push_str(word);
+        let mut blank = " ";
+        for part in parts(word, room) {
+            let line = lines.last_mut().expect("there is always a line");
+            let used = line.chars().count();
+            if used > 0 && used + blank.len() + part.chars().count() > room {
+                lines.push(part.to_owned());
+            } else {
+                line.push_str(if used > 0 { blank } else { "" });
+                line.push_str(part);
+            }
+            blank = "";
         }
     }
     lines
+}
+
+/// A word, in parts where it has no room: flags are joined by bars.
+fn parts(word: &str, room: usize) -> impl Iterator<Item = &str> {
+    let bar = if word.chars().count() > room {
+        '|'
+    } else {
+        '\n'
+    };
+    word.split_inclusive(bar)
 }
 
 /// A command in lines that a shell reads as one.
@@ -219,6 +233,20 @@ fn continued(command: &str, room: usize) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn flags_that_have_no_room_are_broken_at_their_bars() {
+        let lines = wrap(
+            "order 9, GFP_HIGHUSER|__GFP_NORETRY|__GFP_COMP; nothing",
+            30,
+        );
+        let expected = [
+            "order 9, GFP_HIGHUSER|",
+            "__GFP_NORETRY|__GFP_COMP;",
+            "nothing",
+        ];
+        assert_eq!(lines, expected);
+    }
 
     #[test]
     fn a_command_in_several_lines_is_one_to_a_shell() {

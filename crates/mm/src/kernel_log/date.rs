@@ -51,16 +51,26 @@ fn of_logcat(text: &str) -> Option<(Nanos, &str)> {
     (two(month, 12) && two(day, 31) && clock).then_some((Nanos::ZERO, rest))
 }
 
-/// "avril 16 21:08:50": the month in a language that is not read; the time has its seconds.
+/// Whether a date in any language is in it: it has a time with its seconds.
+pub(super) fn has_clock(text: &str) -> bool {
+    text.split(' ').any(is_clock)
+}
+
+fn is_clock(word: &str) -> bool {
+    word.len() >= 8 && word.matches(':').count() == 2 && seconds_of(word).is_some()
+}
+
+/// "avril 16 21:08:50", "9月 3 05:57:48": the month in a language that is not read.
 fn of_another_language(text: &str) -> Option<(Nanos, &str)> {
     let (month, rest) = word(text);
     let (day, rest) = word(rest);
     let (time, rest) = word(rest);
-    let named =
-        (3..=12).contains(&month.len()) && month.chars().all(|c| c.is_alphabetic() || c == '.');
+    let of_name = |c: char| c.is_alphanumeric() || c == '.';
+    let named = (3..=12).contains(&month.len())
+        && month.chars().all(of_name)
+        && month.contains(char::is_alphabetic);
     let day = day.parse().is_ok_and(|day: u64| (1..=31).contains(&day));
-    let clock = time.len() >= 8 && time.matches(':').count() == 2 && seconds_of(time).is_some();
-    (named && day && clock).then_some((Nanos::ZERO, rest))
+    (named && day && is_clock(time)).then_some((Nanos::ZERO, rest))
 }
 
 /// "2024-01-01T00:00:00.123456+00:00", or with a space between and the name of the zone behind. A

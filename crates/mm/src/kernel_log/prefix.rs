@@ -363,7 +363,7 @@ fn bracket(text: &str) -> Option<(Nanos, &str)> {
     if let Some((at, _)) = date::leading(inner) {
         return Some((at, rest));
     }
-    if inner.starts_with('+') {
+    if inner.starts_with('+') || date::has_clock(inner) {
         return Some((Nanos::ZERO, rest));
     }
     let stamp = inner.split([',', '@', ' ']).next().unwrap_or(inner);

@@ -182,6 +182,8 @@ fn strange_headers_are_taken_off() {
         "[2-3219.1870] ",
         "user: warning: [2026-01-12T20:27:31.913975631Z]: ",
         "avril 16 21:08:50 host kernel: ",
+        "9月  3 05:57:48 host kernel: ",
+        "[二 9月  3 05:57:48 2024] ",
     ] {
         let log = alloc::format!("{head}{HEAD}");
         assert_eq!(report_of(&log).task, "x", "{head}");
