@@ -4,7 +4,7 @@
 //! Computing that takes the records and the model; the answer is small. So it is kept as a table of
 //! text, `records/effects.tsv`, which a test holds against the records.
 
-use look::measured::Effect;
+use look::measured::ArmEffect;
 use scenario::workload::{Action, Huge, Step};
 
 use crate::report::Pair;
@@ -20,7 +20,7 @@ use study::{Arm, Study};
 ///
 /// # Errors
 /// The folder of the records cannot be read.
-pub fn of_study(study: &Study, store: &Store) -> Result<Vec<Effect>, StoreError> {
+pub fn of_study(study: &Study, store: &Store) -> Result<Vec<ArmEffect>, StoreError> {
     let gathered = gather(study, store)?;
     let proved = gathered.pairs.iter().filter(|pair| pair.is_proved());
     Ok(proved.flat_map(|pair| of_pair(study, pair)).collect())
@@ -30,13 +30,13 @@ pub fn of_study(study: &Study, store: &Store) -> Result<Vec<Effect>, StoreError>
 ///
 /// # Errors
 /// The folder of the records cannot be read.
-pub fn of_records(study: &Study, store: &Store) -> Result<Vec<Effect>, StoreError> {
+pub fn of_records(study: &Study, store: &Store) -> Result<Vec<ArmEffect>, StoreError> {
     let gathered = proofs(study, store, &mut |_| ())?;
     let effects = gathered.pairs.iter().flat_map(|pair| of_pair(study, pair));
-    Ok(effects.map(Effect::without_the_model).collect())
+    Ok(effects.map(ArmEffect::without_the_model).collect())
 }
 
-fn of_pair(study: &Study, pair: &Pair) -> Vec<Effect> {
+fn of_pair(study: &Study, pair: &Pair) -> Vec<ArmEffect> {
     let (rows, verdicts) = (pair.rows(study), pair.verdicts(study));
     let mut effects = Vec::new();
     for arm in &study.arms {
@@ -70,7 +70,7 @@ fn effect(
     arm: &Arm,
     verdict: &ArmVerdict,
     rows: &[Row],
-) -> Option<Effect> {
+) -> Option<ArmEffect> {
     let baseline = study.arm(&verdict.baseline).ok()?;
     if !does_the_same(arm, baseline) {
         return None;
@@ -79,7 +79,7 @@ fn effect(
     let row = row_of(rows, &verdict.measure, &arm.name)?;
     let other = row_of(rows, &verdict.measure, &verdict.baseline)?;
     let score = row.score();
-    (!settings.is_empty()).then(|| Effect {
+    (!settings.is_empty()).then(|| ArmEffect {
         study: study.name.clone(),
         kernel: pair.kernel.clone(),
         arm: arm.name.clone(),

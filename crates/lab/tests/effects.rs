@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use look::measured::{self, Effect};
+use look::measured::{self, ArmEffect};
 use plimsoll_lab::effects;
 use plimsoll_lab::store::Store;
 use study::BUILT_IN;
@@ -14,12 +14,12 @@ fn records() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../records")
 }
 
-fn computed(name: &str) -> Vec<Effect> {
+fn computed(name: &str) -> Vec<ArmEffect> {
     let study = plimsoll_lab::find::find(name).expect("a built-in study");
     effects::of_study(&study, &Store::new(records())).expect("records/ can be read")
 }
 
-fn kept(study: &str) -> Vec<Effect> {
+fn kept(study: &str) -> Vec<ArmEffect> {
     let all = measured::kept().into_iter();
     all.filter(|effect| effect.study == study).collect()
 }
@@ -40,8 +40,8 @@ fn what_is_kept_is_what_the_records_say() {
     for name in ["min-free-kbytes", "working-set"] {
         let study = plimsoll_lab::find::find(name).expect("a built-in study");
         let now = effects::of_records(&study, &Store::new(records()));
-        let kept = kept(name).into_iter().map(Effect::without_the_model);
-        let kept: Vec<Effect> = kept.collect();
+        let kept = kept(name).into_iter().map(ArmEffect::without_the_model);
+        let kept: Vec<ArmEffect> = kept.collect();
         assert!(!kept.is_empty());
         assert_eq!(
             kept,
@@ -88,9 +88,9 @@ fn the_tunables_of_the_proved_studies_were_found_on_both_kernels() {
         ("ksm.pages_to_scan", "ksm"),
     ] {
         let found = measured::kept().into_iter();
-        let found: Vec<Effect> = found.filter(|it| it.value_of(tunable).is_some()).collect();
+        let found: Vec<ArmEffect> = found.filter(|it| it.value_of(tunable).is_some()).collect();
         for kernel in ["Linux 6.1", "Linux 6.12"] {
-            let of = |effect: &&Effect| effect.study == study && effect.kernel == kernel;
+            let of = |effect: &&ArmEffect| effect.study == study && effect.kernel == kernel;
             assert!(
                 found.iter().any(|effect| of(&effect)),
                 "{tunable} on {kernel}"

@@ -14,7 +14,7 @@ const HEAD: &str = concat!(
 
 /// What one arm did to one measure on one kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Effect {
+pub struct ArmEffect {
     /// The study's name.
     pub study: String,
     /// The kernel for people: "Linux 6.12".
@@ -46,7 +46,7 @@ pub struct Effect {
     pub holds: String,
 }
 
-impl Effect {
+impl ArmEffect {
     /// What the records say of it.
     #[must_use]
     pub fn without_the_model(self) -> Self {
@@ -125,7 +125,7 @@ impl Effect {
 
 /// The table as text.
 #[must_use]
-pub fn to_text(effects: &[Effect]) -> String {
+pub fn to_text(effects: &[ArmEffect]) -> String {
     let mut text = format!("{HEAD}\n");
     for effect in effects {
         let _ = writeln!(text, "{}", effect.columns().join("\t"));
@@ -135,13 +135,13 @@ pub fn to_text(effects: &[Effect]) -> String {
 
 /// Reads a table; lines that are not of it are passed over, its head among them.
 #[must_use]
-pub fn parse(text: &str) -> Vec<Effect> {
+pub fn parse(text: &str) -> Vec<ArmEffect> {
     let lines = text.lines().skip_while(|line| *line == HEAD);
-    lines.filter_map(Effect::parse).collect()
+    lines.filter_map(ArmEffect::parse).collect()
 }
 
 /// All that is kept.
 #[must_use]
-pub fn kept() -> Vec<Effect> {
+pub fn kept() -> Vec<ArmEffect> {
     parse(TABLE)
 }

@@ -132,9 +132,9 @@ mod tests {
             assert_eq!((parsed.job, parsed.dry_run), (Job::Run, false));
         }
         assert!(parse(&["--dry-run"]).expect("arguments").dry_run);
-        let trial = parse(&["--for", "10 min", "--only=floor"]).expect("arguments");
+        let run = parse(&["--for", "10 min", "--only=floor"]).expect("arguments");
         let lasts = Nanos(600 * Nanos::SECOND.0);
-        assert_eq!((trial.lasts, trial.only), (Some(lasts), Some("floor")));
+        assert_eq!((run.lasts, run.only), (Some(lasts), Some("floor")));
     }
 
     #[test]

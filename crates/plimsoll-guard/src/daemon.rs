@@ -316,7 +316,7 @@ impl Daemon {
         });
     }
 
-    /// The end of a trial, in one line.
+    /// The end of a run of one policy, in one line.
     fn say_what_was_done(&self, is_restored: bool) {
         let tally = log::tally();
         let done = tally.done.iter().map(|((_, action), sum)| match sum.bytes {
@@ -337,7 +337,7 @@ impl Daemon {
             (true, true) => "all of it is taken back",
             (true, false) => "not all of it is taken back",
         };
-        log::line(format_args!("the trial is over; {done}; {end}"));
+        log::line(format_args!("the run is over; {done}; {end}"));
     }
 
     /// What of the configuration the hands have to know.

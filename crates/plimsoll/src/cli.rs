@@ -19,7 +19,7 @@ Exit codes:
 #[command(name = "plimsoll", bin_name = "plimsoll", version, after_help = EXIT_CODES)]
 #[command(subcommand_required = true, arg_required_else_help = true)]
 pub(crate) struct Cli {
-    /// When there are colours: auto (on a terminal), always, never
+    /// When to use colours: auto (on a terminal), always, never
     #[arg(
         long,
         global = true,
@@ -30,7 +30,7 @@ pub(crate) struct Cli {
     #[arg(hide_possible_values = true, hide_default_value = true)]
     color: Color,
 
-    /// Say nothing but the answer and what went wrong: no progress, no hints
+    /// Print only the answer and errors: no progress, no hints
     #[arg(long, short, global = true, display_order = 901)]
     quiet: bool,
 

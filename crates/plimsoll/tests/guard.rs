@@ -1,5 +1,5 @@
 //! The guard's verbs from outside: what they say where no guard runs, what they ask of one that
-//! does, and that nothing stays behind however a trial ends.
+//! does, and that nothing stays behind however guard try ends.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -184,14 +184,14 @@ fn wait_for(what: &str, mut is_so: impl FnMut() -> bool) {
     }
 }
 
-fn trial_begun(folder: &Path) -> Child {
-    let trial = ["try", "floor", "--for", "60s", "--config", "guard.toml"];
+fn run_begun(folder: &Path) -> Child {
+    let words = ["try", "floor", "--for", "60s", "--config", "guard.toml"];
     // A machine has one guard: this one has a `/run` of its own.
     let alone = "mount -t tmpfs -o mode=755 run /run && exec \"$@\"";
     let mut command = Command::new("unshare");
     command.args(["--mount", "sh", "-c", alone, "sh"]);
     command.arg(env!("CARGO_BIN_EXE_plimsoll")).arg("guard");
-    command.args(trial).args(["--state", "guard.state"]);
+    command.args(words).args(["--state", "guard.state"]);
     command.current_dir(folder).stdin(Stdio::null());
     let child = command.stderr(Stdio::piped()).spawn();
     let child = child.expect("the binary runs");
@@ -200,7 +200,7 @@ fn trial_begun(folder: &Path) -> Child {
     child
 }
 
-fn trial_ended(folder: &Path, before: &str, mut child: Child, signal: Signal) {
+fn run_ended(folder: &Path, before: &str, mut child: Child, signal: Signal) {
     kill_process(Pid::from_child(&child), signal).expect("it runs");
     child.wait().expect("it ends");
     wait_for("it is as before", || swappiness() == before);
@@ -209,7 +209,7 @@ fn trial_ended(folder: &Path, before: &str, mut child: Child, signal: Signal) {
 }
 
 #[test]
-fn a_trial_is_told_and_taken_back_however_it_ends() {
+fn a_run_of_one_policy_is_told_and_taken_back_however_it_ends() {
     if !can_run() {
         return;
     }
@@ -217,8 +217,8 @@ fn a_trial_is_told_and_taken_back_however_it_ends() {
     let folder = folder.path();
     fs::write(folder.join("guard.toml"), "floor.anon_min = \"90 %\"\n").expect("a file");
     let before = swappiness();
-    let start = || trial_begun(folder);
-    let end = |child, signal| trial_ended(folder, &before, child, signal);
+    let start = || run_begun(folder);
+    let end = |child, signal| run_ended(folder, &before, child, signal);
     let child = start();
     let (status, code) = said(folder, &["status", "--state", "guard.state"]);
     assert!(status.contains("floor: on; 1 action"), "{status}");

@@ -22,7 +22,7 @@ pub(super) fn describe() -> Result<String> {
     let load = read("/proc/loadavg")?;
     let load = load.split(' ').next().unwrap_or_default();
     Ok(format!(
-        "Measured at {}, on {model}, {cpus} CPUs, {} GiB, Linux {}, {}; load average {load} \
+        "Measured at {}, on {model}, {cpus} CPUs, {} GiB,\nLinux {}, {}; load average {load} \
          before.\n",
         commit()?,
         kib >> 20,

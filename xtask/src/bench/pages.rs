@@ -20,7 +20,7 @@ pub(super) fn section(plimsoll: &Path, rounds: usize) -> Result<String> {
     let mut text = format!(
         "### Pages read by `ksm estimate`\n\n\
          {PAGES} pages of one process, each with another content, looked at twice; median of \
-         {rounds}. The time is that of\nthe whole command, less that of one on a process of 100 \
+         {rounds}.\nThe time is that of the whole command, less that of one on a process of 100 \
          pages.\n\n| kept | thousand pages per CPU second | GB per CPU second |\n|---|---|---|\n"
     );
     let tenant = tenant(plimsoll)?;

@@ -1,11 +1,15 @@
 //! Lengths: lines, functions, files.
 
 use super::violation::Violation;
+use super::words::outside_fences;
 use crate::tree::Source;
 
 const WIDTH_MAX: usize = 100;
 const FUNCTION_LINES_MAX: usize = 70;
 const FILE_LINES_MAX: usize = 500;
+
+/// Documents that a command writes.
+const GENERATED: [&str; 2] = ["docs/cli.md", "docs/tunables.md"];
 
 /// The rule.
 pub(super) fn check(sources: &[Source]) -> Vec<Violation> {
@@ -16,6 +20,7 @@ pub(super) fn check(sources: &[Source]) -> Vec<Violation> {
         found.extend(long_file(source));
         found
     })
+    .chain(sources.iter().flat_map(wide_prose))
     .chain(sources.iter().flat_map(loose_ends))
     .collect()
 }
@@ -23,11 +28,32 @@ pub(super) fn check(sources: &[Source]) -> Vec<Violation> {
 /// Line width counts characters; rustfmt leaves long strings alone, this does not. Tests hold
 /// output as it comes, and are let be.
 fn wide_lines(source: &Source) -> Vec<Violation> {
-    let lines = source.text.lines().enumerate().take(source.tests_begin());
+    let lines = source.text.lines().enumerate();
+    wide(source, lines.take(source.tests_begin()))
+}
+
+fn wide<'a>(source: &Source, lines: impl Iterator<Item = (usize, &'a str)>) -> Vec<Violation> {
     lines
         .filter(|(_, line)| line.chars().count() > WIDTH_MAX)
         .map(|(at, _)| Violation::at(source, at + 1, format!("wider than {WIDTH_MAX} columns")))
         .collect()
+}
+
+/// Prose of documents that are written by hand.
+fn wide_prose(source: &Source) -> Vec<Violation> {
+    if !source.is_markdown() || GENERATED.contains(&source.path.as_str()) {
+        return Vec::new();
+    }
+    let prose = outside_fences(&source.text).filter(|(_, line)| is_prose(line));
+    wide(source, prose)
+}
+
+/// A row of a table, an indented block and a single word, such as a link, cannot be broken.
+fn is_prose(line: &str) -> bool {
+    let is_indented = line.starts_with("    ");
+    let is_row = line.trim_start().starts_with('|');
+    let words = line.trim_start_matches(['-', ' ']).split(' ');
+    !is_indented && !is_row && words.count() > 1
 }
 
 /// rustfmt puts a function's closing brace alone under the column where the function begins, so
@@ -124,9 +150,29 @@ mod tests {
             run(check, &[("a.rs", &wide)]),
             ["a.rs:2: wider than 100 columns"]
         );
-        assert!(run(check, &[("a.md", &wide)]).is_empty());
         assert!(run(check, &[("a.rs", &format!("#[cfg(test)]\n{wide}"))]).is_empty());
         assert!(run(check, &[("a/tests/a.rs", &wide)]).is_empty());
+    }
+
+    #[test]
+    fn wide_prose_is_found_in_documents_that_are_written_by_hand() {
+        let prose = format!("- word {}\n", "é".repeat(94));
+        assert_eq!(
+            run(check, &[("docs/a.md", &prose)]),
+            ["docs/a.md:1: wider than 100 columns"]
+        );
+        for path in GENERATED {
+            assert!(run(check, &[(path, &prose)]).is_empty(), "{path}");
+        }
+        for let_be in [
+            format!("| {prose}"),
+            format!("    {prose}"),
+            format!("```text\n{prose}```\n"),
+            format!("- [a]({})\n", "x".repeat(100)),
+            format!("word {}\n", "é".repeat(95)),
+        ] {
+            assert_eq!(run(check, &[("docs/a.md", &let_be)]), [""; 0]);
+        }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::violation::Violation;
 use crate::tree::Source;
 
-const READER: &str = "crates/lab/src/study";
+const READER: &str = "crates/study/src";
 const REFERENCE: &str = "docs/studies.md";
 const TABLE_OF_KEYS: &str = ": &[&str] = &[";
 
@@ -18,6 +18,9 @@ pub(super) fn check(sources: &[Source]) -> Vec<Violation> {
     let mut keys: Vec<&str> = readers.flat_map(|source| keys(&source.text)).collect();
     keys.sort_unstable();
     keys.dedup();
+    if keys.is_empty() {
+        return vec![Violation::of(READER, "has no keys to compare")];
+    }
     let missing = keys.into_iter().filter(|key| !names(&reference.text, key));
     missing
         .map(|key| Violation::of(REFERENCE, format!("says nothing about the key `{key}`")))
@@ -50,13 +53,17 @@ mod tests {
     #[test]
     fn a_key_without_a_word_is_found() {
         let code = "//! A.\nconst A: &[&str] = &[\"size\", \"write-percent\"];\n";
-        let reader = ("crates/lab/src/study/a.rs", code);
+        let reader = ("crates/study/src/a.rs", code);
         let whole = ("docs/studies.md", "# A\n`size`, `write-percent`\n");
         assert!(run(check, &[reader, whole]).is_empty());
         let part = ("docs/studies.md", "# A\n`sizes`, `write-percent`\n");
         assert_eq!(
             run(check, &[reader, part]),
             ["docs/studies.md: says nothing about the key `size`"]
+        );
+        assert_eq!(
+            run(check, &[whole]),
+            ["crates/study/src: has no keys to compare"]
         );
     }
 }

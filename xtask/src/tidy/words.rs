@@ -135,7 +135,7 @@ fn links(document: &Source) -> Vec<Violation> {
 }
 
 /// Numbered lines (from 0) that are not part of a code block.
-fn outside_fences(text: &str) -> impl Iterator<Item = (usize, &str)> {
+pub(super) fn outside_fences(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut fenced = false;
     text.lines().enumerate().filter(move |(_, line)| {
         let fence = line.trim_start().starts_with("```");

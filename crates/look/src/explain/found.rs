@@ -1,7 +1,7 @@
 //! What was measured on real kernels: the arms of built-in studies that set the tunable.
 
 use crate::fact::or_unsaid;
-use crate::measured::{self, Effect};
+use crate::measured::{self, ArmEffect};
 use mm::catalogue::{Tunable, named};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -43,7 +43,7 @@ struct Measured {
 /// The arms that set it, in the order of the studies.
 pub(crate) fn found(tunable: &Tunable) -> Vec<Found> {
     let mut found: Vec<Found> = Vec::new();
-    let sets = |effect: &Effect| {
+    let sets = |effect: &ArmEffect| {
         let mut settings = effect
             .settings
             .split(", ")
@@ -70,7 +70,7 @@ pub(crate) fn found(tunable: &Tunable) -> Vec<Found> {
 }
 
 impl Measured {
-    fn of(effect: Effect) -> Self {
+    fn of(effect: ArmEffect) -> Self {
         Self {
             model_holds: match effect.holds.as_str() {
                 "yes" => Some(true),

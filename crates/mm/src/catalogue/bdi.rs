@@ -36,8 +36,8 @@ pub(super) const TABLE: &[Tunable] = &[
         .fixed("0")
         .views(LEAST)
         .effect(
-            "Grants the device at least so much of the dirty threshold, however slowly it writes; \
-             not above its max_ratio.",
+            "Grants the device at least this share of the dirty threshold, however slowly it \
+             writes; not above its max_ratio.",
         ),
     bdi!("max_ratio", PERCENT)
         .unit(Unit::Percent)
@@ -45,9 +45,9 @@ pub(super) const TABLE: &[Tunable] = &[
         .views(MOST)
         .risk(Risk::Medium)
         .effect(
-            "Allows the device at most so much of the dirty threshold, so that a slow one cannot \
-             fill it; it is heeded once the machine's dirty pages pass halfway between the two \
-             thresholds, or always with strict_limit.",
+            "Allows the device at most this share of the dirty threshold, so that a slow one \
+             cannot fill it; it is heeded once the machine's dirty pages pass halfway between the \
+             two thresholds, or always with strict_limit.",
         ),
     bdi!("strict_limit", SWITCH)
         .fixed("0")

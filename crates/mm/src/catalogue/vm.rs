@@ -80,8 +80,8 @@ pub(super) const TABLE: &[Tunable] = &[
         .rule("3 % of free memory at boot, at most 131072")
         .since(3, 10)
         .effect(
-            "Under overcommit mode 2 keeps so much (at most 3 % of the asking process) for others, \
-             so that one process cannot take all.",
+            "Under overcommit mode 2 keeps this much (at most 3 % of the asking process) for \
+             others, so that one process cannot take all.",
         ),
     // Reclaim.
     vm!("swappiness", from_to(0, 200))
@@ -197,8 +197,8 @@ pub(super) const TABLE: &[Tunable] = &[
         .partner("vm.dirty_background_bytes")
         .risk(Risk::Medium)
         .effect(
-            "Starts writeback when so much of the dirtyable memory (free and file pages, not RAM) \
-             is dirty; not below dirty_ratio it counts as half of that.",
+            "Starts writeback when this share of the dirtyable memory (free and file pages, not \
+             RAM) is dirty; not below dirty_ratio it counts as half of that.",
         ),
     vm!("dirty_background_bytes", from_to(1, u64::MAX))
         .unit(Unit::Bytes)
@@ -212,7 +212,7 @@ pub(super) const TABLE: &[Tunable] = &[
         .partner("vm.dirty_bytes")
         .risk(Risk::Medium)
         .effect(
-            "Makes writers wait when so much of the dirtyable memory (free and file pages, not \
+            "Makes writers wait when this share of the dirtyable memory (free and file pages, not \
              RAM) is dirty; they are slowed from halfway between the two thresholds.",
         ),
     vm!("dirty_bytes", from_to(8192, u64::MAX))
@@ -248,8 +248,8 @@ pub(super) const TABLE: &[Tunable] = &[
         .fixed("0")
         .ignored(7, 0)
         .effect(
-            "Writes everything dirty so long after the disk was read anyway, so that it can rest; \
-             0 is off.",
+            "Writes everything dirty this long after the disk was read anyway, so that it can \
+             rest; 0 is off.",
         ),
     // Overcommit and OOM.
     vm!("overcommit_memory", from_to(0, 2))
@@ -271,7 +271,7 @@ pub(super) const TABLE: &[Tunable] = &[
         .partner("vm.overcommit_ratio")
         .since(3, 14)
         .risk(Risk::High)
-        .effect("Under mode 2, sets the commit limit to swap plus so much."),
+        .effect("Under mode 2, sets the commit limit to swap plus this amount."),
     vm!("panic_on_oom", from_to(0, 2))
         .fixed("0")
         .risk(Risk::High)

@@ -197,7 +197,7 @@ fn a_released_file_system_can_be_unmounted() {
 }
 
 #[test]
-fn a_trial_ends_by_itself_with_one_policy_and_says_what_it_did() {
+fn a_run_of_one_policy_ends_by_itself_and_says_what_it_did() {
     let Some(place) = Place::new("") else { return };
     let config = kept(place.folder(), 1) + "ceiling.total = \"99 %\"\n";
     let mut command = daemon();
@@ -210,7 +210,7 @@ fn a_trial_ends_by_itself_with_one_policy_and_says_what_it_did() {
     assert!(guard.wait().success());
     let log = guard.text("log");
     let last = log.lines().last().expect("a line");
-    let is_told = last.starts_with("the trial is over; ") && last.contains("lock: ");
+    let is_told = last.starts_with("the run is over; ") && last.contains("lock: ");
     assert!(is_told, "{log}");
     assert!(last.ends_with("all of it is taken back"), "{log}");
 }

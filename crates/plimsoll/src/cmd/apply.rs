@@ -24,10 +24,10 @@ use crate::term;
 /// Change this machine's settings so that the change can be undone
 ///
 /// Shows the plan first: each old and new value, what the formulas give for this machine right
-/// after, and what they cannot know. Refuses what by the formulas kills the machine. A change of
-/// medium or high risk is undone unless `plimsoll confirm` comes in time, by a timer that does not
-/// depend on this command, the terminal or the network. Nothing permanent is written until a
-/// change is confirmed, so a reboot undoes it too.
+/// after, and what they cannot know. Refuses a change that by the formulas would kill the machine.
+/// A change of medium or high risk is undone unless `plimsoll confirm` comes in time, by a timer
+/// that does not depend on this command, the terminal or the network. Nothing permanent is written
+/// until a change is confirmed, so a reboot undoes it too.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// KEY=VALUE in any spelling (a size may have a unit), a file of such lines as in sysctl.d, or
@@ -57,7 +57,7 @@ pub(crate) struct Args {
     /// The reason, for the history and the native file
     #[arg(long, value_name = "TEXT", default_value = "")]
     why: String,
-    /// Write even what by the formulas kills this machine
+    /// Write even a change that by the formulas would kill this machine
     #[arg(long)]
     even_so: bool,
     /// Write JSON, one document in a line

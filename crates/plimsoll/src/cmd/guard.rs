@@ -11,7 +11,7 @@ mod others;
 mod release;
 mod shared;
 mod status;
-mod trial;
+mod trying;
 mod watermarks;
 mod writeback;
 
@@ -28,7 +28,7 @@ pub(crate) struct Args {
 #[derive(Debug, clap::Subcommand)]
 enum Verb {
     Check(check::Args),
-    Try(trial::Args),
+    Try(trying::Args),
     Status(status::Args),
     Explain(explain::Args),
     Events(events::Args),
@@ -40,7 +40,7 @@ enum Verb {
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     match args.verb {
         Verb::Check(args) => check::run(args),
-        Verb::Try(args) => trial::run(args),
+        Verb::Try(args) => trying::run(args),
         Verb::Status(args) => status::run(args),
         Verb::Explain(args) => explain::run(args),
         Verb::Events(args) => events::run(args),

@@ -42,8 +42,8 @@ pub(crate) struct Args {
     asked: Asked,
     #[command(flatten)]
     choice: Choice,
-    /// The kernel that is modelled: one that the binary carries a calibration of [default: with
-    /// --like the nearest, else 6.1]
+    /// The kernel to model: one that has a calibration in the binary [default: with --like the
+    /// nearest, else 6.1]
     #[arg(long)]
     kernel: Option<String>,
     /// A calibration made by `plimsoll calibrate`, in place of a built-in one

@@ -22,10 +22,10 @@ use amount::Amount;
 ///
 /// The trace is a file of libCacheSim's oracleGeneral records, of VMware's vscsiStats (version 1 or
 /// 2), or CSV whose header names the object's column: object, obj_id, id, key, page, lbn, lba,
-/// offset or block; `--object` chooses any other, by name or by number. One object is
-/// one page. The policy is the kernel's: the classic LRU (an active and an inactive list, and the
-/// refault distance that decides whether a page that comes back is activated), or the
-/// multi-generation LRU of Linux 6.12 (generations, tiers, and what came back of each).
+/// offset or block; `--object` chooses any other, by name or by number. One object is one page. The
+/// policy is the kernel's: the classic LRU (an active and an inactive list, and the refault
+/// distance that decides whether a page that comes back is activated), or the multi-generation LRU
+/// of Linux 6.12 (generations, tiers, and the refaults of each).
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The trace file, or - for standard input

@@ -17,8 +17,8 @@ use crate::term::{self, bad};
 /// Show the changes that stand, and whether their values still hold; needs no root
 ///
 /// The exit code is 1 where a value was changed since or a later change covers it, where a change
-/// is not all written or waits for confirmation without a timer, or where another file wins at the
-/// next boot.
+/// is only partly written or waits for confirmation without a timer, or where another file wins at
+/// the next boot.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Write JSON, one document in a line

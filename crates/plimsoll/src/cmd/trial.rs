@@ -30,9 +30,9 @@ use crate::term;
 
 /// Try a setting in turn with what is there now, and say which is better
 ///
-/// Blocks with the setting and blocks as it is follow each other in pairs, each in a random order.
-/// The first fifth of each block is left out. The trial ends when the answer is settled, when the
-/// time is over, or when the setting does harm by the limits of apply --watch. Each block with the
+/// Blocks come in pairs, one with the setting and one without, each pair in a random order. The
+/// first fifth of each block is left out. The trial ends when the answer is settled, when the time
+/// is over, or when the setting does harm by the limits of apply --watch. Each block with the
 /// setting is a change as apply makes it: whatever happens to this command or the machine, it is
 /// taken back. The exit code is 0 where the setting is better.
 #[derive(Debug, clap::Args)]
@@ -40,7 +40,7 @@ pub(crate) struct Args {
     /// KEY=VALUE in any spelling, a file of such lines, or STUDY:ARM
     #[arg(required = true, value_name = "SETTING")]
     settings: Vec<String>,
-    /// How long it may take, without the time of what is asked
+    /// How long the blocks may take together, without the commands and queries that measure
     #[arg(long = "for", value_name = "TIME", default_value = "2h")]
     #[arg(value_parser = time(UP_TO_A_WEEK))]
     lasts: Duration,
@@ -48,7 +48,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "TIME", default_value = "5m")]
     #[arg(value_parser = time(seconds(5, 86_400)))]
     block: Duration,
-    /// What is measured, by these words [default: all that this kernel counts]
+    /// Measure these [default: all that this kernel counts]
     #[arg(long, value_name = "WORD", value_delimiter = ',')]
     #[arg(value_parser = COUNTERS.each_ref().map(|it| it.word))]
     measure: Vec<String>,
@@ -59,7 +59,7 @@ pub(crate) struct Args {
     /// The same with the address of a Prometheus query, by plain http
     #[arg(long, value_name = "URL")]
     measure_url: Vec<String>,
-    /// The smallest difference that matters, in percent of what is there without the setting
+    /// The smallest difference that matters, in percent of the figure without the setting
     #[arg(long, value_name = "PERCENT", default_value_t = 5.0, value_parser = percent)]
     matters: f64,
     /// How long this machine is sampled before the first block, for the limits of harm

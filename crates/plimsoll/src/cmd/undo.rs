@@ -15,7 +15,7 @@ use crate::term;
 
 /// Undo changes: restore every old value and remove their lines from native files
 ///
-/// A value that was set by somebody else since stays, and is named. Changes may be undone in any
+/// A value that somebody else has set since then stays, and is named. Changes may be undone in any
 /// order.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {

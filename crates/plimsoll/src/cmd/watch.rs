@@ -32,7 +32,7 @@ use crate::term;
 pub(crate) struct Args {
     /// The change
     id: u32,
-    /// Leave the session of whoever started it
+    /// Leave the session of the process that started it
     #[arg(long)]
     detached: bool,
 }

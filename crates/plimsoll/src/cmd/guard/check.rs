@@ -25,7 +25,7 @@ use crate::term::{self, bad, bold};
 /// The exit code is 1 where a policy can do nothing here.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// A machine by its capture or other evidence, in the place of this one
+    /// Check it for the machine that this evidence comes from, instead of for this one
     #[arg(value_name = "EVIDENCE")]
     evidence: Option<PathBuf>,
     #[command(flatten)]

@@ -15,10 +15,10 @@ use super::shared::StateArg;
 use crate::exit::{ExitCode, heard};
 use crate::term;
 
-/// Let the guard let go of the file system at a path, so that it can be unmounted, or of one file
+/// Let the guard release the file system at a path, so that it can be unmounted, or one file
 ///
-/// Nothing there is locked again until plimsoll guard keep, or until it is not mounted any more. As
-/// root. That no guard runs is success: nothing is locked then.
+/// Nothing there is locked again until plimsoll guard keep, or until it is unmounted. As root.
+/// Where no guard runs it succeeds: nothing is locked then.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// A folder stands for the whole file system on which it lies
@@ -28,7 +28,7 @@ pub(super) struct Args {
     state: StateArg,
 }
 
-/// Let the guard lock files again at a path of which it was told to let go; as root
+/// Let the guard lock files again at a path that it was told to release; as root
 #[derive(Debug, clap::Args)]
 pub(super) struct KeepArgs {
     /// A folder stands for the whole file system on which it lies

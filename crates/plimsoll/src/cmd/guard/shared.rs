@@ -24,7 +24,7 @@ pub(super) struct ConfigArg {
 /// Where the daemon writes.
 #[derive(Debug, clap::Args)]
 pub(super) struct StateArg {
-    /// The state file of the daemon; what it writes lies beside it
+    /// The state file of the daemon; its other files are beside it
     #[arg(long, value_name = "FILE", default_value = "/run/plimsoll/guard.state")]
     pub(super) state: PathBuf,
 }

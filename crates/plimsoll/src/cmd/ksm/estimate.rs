@@ -21,13 +21,12 @@ use crate::term;
 
 /// Estimate what merging equal pages would save in running processes, before it is switched on
 ///
-/// Reads the anonymous pages of the processes that are in memory, and compares them by hash,
-/// twice, so that pages that keep changing do not count. It neither stops nor changes the
-/// processes, swaps nothing in and keeps no content. But every page that it reads is marked
-/// accessed, so reclaim and idle page tracking take it for used. A process that may not be read,
-/// as those of other users without root, gives an upper bound. The time and the share of a CPU
-/// that ksmd would need follow from costs measured on this machine. docs/ksm.md says what each
-/// figure means.
+/// Reads the anonymous pages of the processes that are in memory, and compares them by hash, twice,
+/// so that pages that keep changing do not count. It neither stops nor changes the processes, swaps
+/// nothing in and keeps no content. But every page that it reads is marked accessed, so reclaim and
+/// idle page tracking take it to be in use. A process that may not be read, such as another user's
+/// without root, gives an upper bound. The time and the share of a CPU that ksmd would need follow
+/// from costs measured on this machine. docs/ksm.md says what each figure means.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Look at these processes, separated by commas (repeatable) [default: all]
