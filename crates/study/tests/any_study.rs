@@ -1,7 +1,7 @@
 //! No text panics the reader of studies.
 
+use plimsoll_study::Study;
 use proptest::prelude::*;
-use study::Study;
 
 /// Studies that are nearly right: a piece of a good one is lost or replaced.
 fn nearly() -> impl Strategy<Value = String> {
