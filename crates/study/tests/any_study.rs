@@ -2,35 +2,14 @@
 
 use plimsoll_study::Study;
 use proptest::prelude::*;
+use testkit::damage::Examples;
 
-/// Studies that are nearly right: a piece of a good one is lost or replaced.
-fn nearly() -> impl Strategy<Value = String> {
-    let texts = prop::sample::select(vec![
-        include_str!("../../../studies/min-free-kbytes.toml").to_owned(),
-        include_str!("../../../studies/memory-hogs.toml").to_owned(),
-        include_str!("../../../studies/working-set.toml").to_owned(),
-        include_str!("studies/ksm.toml").to_owned(),
-    ]);
-    let junk = prop_oneof![
-        Just(String::new()),
-        Just("[".to_owned()),
-        Just("\"$x\"".to_owned()),
-        Just("-1".to_owned()),
-        Just("99999999999999999999".to_owned()),
-        Just("[[arm]]\nname = \"é\"\n".to_owned()),
-        "\\PC{0,12}",
-    ];
-    (texts, any::<prop::sample::Index>(), 0_usize..40, junk).prop_map(|(text, at, cut, junk)| {
-        let boundaries: Vec<usize> = text.char_indices().map(|(index, _)| index).collect();
-        let start = boundaries[at.index(boundaries.len())];
-        let end = boundaries.iter().copied().find(|&b| b >= start + cut);
-        format!(
-            "{}{junk}{}",
-            &text[..start],
-            &text[end.unwrap_or(text.len())..]
-        )
-    })
-}
+const STUDIES: [&str; 4] = [
+    include_str!("../../../studies/min-free-kbytes.toml"),
+    include_str!("../../../studies/memory-hogs.toml"),
+    include_str!("../../../studies/working-set.toml"),
+    include_str!("studies/ksm.toml"),
+];
 
 proptest! {
     #[test]
@@ -39,7 +18,10 @@ proptest! {
     }
 
     #[test]
-    fn a_study_that_is_nearly_right_is_read_or_refused_in_one_line(text in nearly()) {
+    fn a_study_that_is_nearly_right_is_read_or_refused_in_one_line(
+        damaged in Examples::of("studies", STUDIES).damaged(),
+    ) {
+        let text = damaged.text();
         if let Err(error) = Study::parse(&text, "any") {
             let line = error.to_string();
             prop_assert_eq!(line.lines().count(), 1, "{}", line);
