@@ -65,22 +65,15 @@ const PATHS: [&str; 37] = [
     FACTS,
 ];
 
-/// A file below `fixtures`.
-fn fixture(name: &str) -> String {
-    let path = format!("{}/../../fixtures/{name}", env!("CARGO_MANIFEST_DIR"));
-    std::fs::read_to_string(path).expect("the fixture is there")
-}
-
 /// The files of a real machine, to be damaged.
 static REAL: LazyLock<BTreeMap<String, String>> = LazyLock::new(|| {
-    let text = fixture("hosts/vm-24gib-6.18/capture.txt");
-    let mut capture = Capture::parse(&text).expect("a capture");
+    let mut capture = testkit::capture("fixtures/hosts/vm-24gib-6.18/capture.txt");
     capture.frames.swap_remove(0).files
 });
 
 /// A real kernel's trace of dirty throttling, to be damaged.
 static TRACE: LazyLock<String> =
-    LazyLock::new(|| fixture("throttle/vm-512mib-6.12/group-updates.txt"));
+    LazyLock::new(|| testkit::text("fixtures/throttle/vm-512mib-6.12/group-updates.txt"));
 
 /// The lines in which a text differs from what it was: the first and the last of them.
 fn changed_lines(was: &str, text: &str) -> std::ops::RangeInclusive<usize> {

@@ -25,8 +25,7 @@ const FILES: [&str; 13] = [
 ];
 
 fn log(name: &str) -> String {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/kernel_log/");
-    std::fs::read_to_string(format!("{folder}{name}")).expect("the fixture is there")
+    testkit::text(&format!("fixtures/kernel_log/{name}"))
 }
 
 /// The only report of a log, with its cause.

@@ -3,7 +3,6 @@
 
 use std::fs;
 use std::io::{Read as _, Write as _};
-use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
@@ -31,7 +30,7 @@ fn broken(capture: &Capture, seed: u64) -> Capture {
 
 #[test]
 fn a_changed_capture_is_shown_or_refused_in_one_line() {
-    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures");
+    let fixtures = testkit::checkout("fixtures");
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("capture.txt");
     for fixture in [

@@ -5,7 +5,6 @@
 //! property that no schema names: readers may pass over new fields, but these tests do not.
 
 use std::fs;
-use std::path::Path;
 
 use serde_json::{Map, Value};
 
@@ -27,7 +26,7 @@ pub(crate) struct Schema(pub(crate) Value);
 impl Schema {
     /// That of docs/schemas.
     pub(crate) fn named(name: &str) -> Self {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/schemas");
+        let folder = testkit::checkout("docs/schemas");
         let path = folder.join(format!("{name}.json"));
         let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{name}: {error}"));
         Self(serde_json::from_str(&text).unwrap_or_else(|error| panic!("{name}: {error}")))

@@ -118,7 +118,7 @@ const KINDS: &[(&str, Cut, &[&str])] = &[
 
 /// Every kind.
 pub(super) fn all() -> Vec<Kind> {
-    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures");
+    let fixtures = testkit::checkout("fixtures");
     let kinds = KINDS.iter().map(|&(name, cut, paths)| {
         let files = paths.iter().flat_map(|path| files(&fixtures.join(path)));
         let examples = files.map(|file| cut.of(fs::read(file).expect("a fixture")));
