@@ -144,7 +144,7 @@ fn libfuzzer(program: &Path, name: &str, seconds: u32) -> Result<Command> {
     command.env("PLIMSOLL_TARGET", name).stdin(Stdio::null());
     command.arg(format!("-max_total_time={seconds}"));
     command.args(["-max_len=16384", "-timeout=20", "-rss_limit_mb=1024"]);
-    command.args(["-print_final_stats=1", "-dict=fuzz/kernel.dict"]);
+    command.args(["-print_final_stats=1", "-dict=fuzz/words.dict"]);
     let artifacts = place.join("artifacts").join(name);
     command.arg(format!("-artifact_prefix={}-", artifacts.display()));
     command.arg(own).arg(seeds(name));

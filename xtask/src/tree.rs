@@ -34,7 +34,14 @@ impl Source {
     /// tests.
     pub(crate) fn tests_begin(&self) -> usize {
         // A build script talks to cargo by printing.
-        let beside = ["/tests/", "/benches/", "/examples/", "fuzz/", "/build.rs"];
+        let beside = [
+            "/tests/",
+            "/benches/",
+            "/examples/",
+            "crates/testkit/",
+            "fuzz/",
+            "/build.rs",
+        ];
         let named = self.path.ends_with("/tests.rs") || self.path.ends_with("_tests.rs");
         if named || beside.iter().any(|part| self.path.contains(part)) {
             return 0;

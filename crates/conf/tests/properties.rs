@@ -7,61 +7,7 @@ use plimsoll_conf::places::{Take, WHERE};
 use plimsoll_conf::sysctl_d::{self, LOADERS, Loader, Says, lines};
 use plimsoll_conf::{Entry, Kind, Live, Next, Tree, tmpfiles, who, winning_name};
 use proptest::prelude::*;
-
-/// Pieces of which the files of all writers are made.
-const PIECES: &[&str] = &[
-    "vm.swappiness",
-    "vm/dirty_bytes",
-    "vm.dirty_ratio",
-    "vm.*",
-    "vm.dirty_{bytes,ratio}",
-    "-",
-    "= 5",
-    "=",
-    " ",
-    "\t",
-    "\n",
-    "\r",
-    "\\\n",
-    "\\",
-    "\0",
-    "#",
-    ";",
-    "# plimsoll",
-    "1048576",
-    "\"",
-    "'",
-    "{",
-    "}",
-    "[",
-    "]",
-    "%",
-    "%H",
-    "%b",
-    "..",
-    "//",
-    "w /sys/kernel/mm/ksm/run - - - - 1",
-    "w+ ",
-    "f+ ",
-    "/sys/*",
-    "SYSCTL{vm.swappiness}=\"5\"",
-    "ATTR{",
-    "KERNEL==\"sda\", ",
-    "[sysctl]",
-    "[main]\ninclude=x",
-    "[variables]\nx=${x}",
-    "${x}",
-    "[vm]\ndirty_bytes=40%",
-    "[Service]",
-    "MemoryLow=1G",
-    "[zram0]\nzram-size=1",
-    "sysctl -w vm.swappiness=5",
-    "echo 5 > /proc/sys/vm/x",
-    "sysctl.vm.swappiness=5 hugepagesz=1G hugepages=4",
-    "NOTE_APPLY_ORDER=\"x\"",
-    "é",
-    "x",
-];
+use testkit::words::texts;
 
 /// 512 trees where `PROPTEST_CASES` does not say how many.
 fn config() -> ProptestConfig {
@@ -71,14 +17,6 @@ fn config() -> ProptestConfig {
         failure_persistence: None,
         ..ProptestConfig::default()
     }
-}
-
-fn text() -> impl Strategy<Value = String> {
-    let piece = prop_oneof![
-        8 => prop::sample::select(PIECES).prop_map(str::to_owned),
-        1 => any::<char>().prop_map(String::from),
-    ];
-    prop::collection::vec(piece, 0..24).prop_map(|pieces| pieces.concat())
 }
 
 fn entry() -> impl Strategy<Value = Entry> {
@@ -91,7 +29,7 @@ fn entry() -> impl Strategy<Value = Entry> {
         "../../etc",
     ];
     prop_oneof![
-        12 => text().prop_map(Entry::File),
+        12 => texts("configuration").prop_map(Entry::File),
         2 => prop::sample::select(&TARGETS).prop_map(|to| Entry::Link(to.to_owned())),
         1 => Just(Entry::Directory),
         1 => Just(Entry::Unreadable("permission denied".to_owned())),
@@ -128,7 +66,7 @@ fn sysctl_tree() -> impl Strategy<Value = Tree> {
         "etc/sysctl.d/b.conf",
         "etc/sysctl.d/c.conf",
     ];
-    let file = (prop::sample::select(&NAMES), text());
+    let file = (prop::sample::select(&NAMES), texts("configuration"));
     let files = prop::collection::vec(file, 0..4);
     files.prop_map(|files| {
         files

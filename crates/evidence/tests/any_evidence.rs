@@ -10,7 +10,8 @@ use plimsoll_evidence::series::{self, Column, Series};
 use plimsoll_evidence::{clean, frames as frames_of, gather, split};
 use proptest::collection::vec;
 use proptest::prelude::*;
-use proptest::sample::{Index, select};
+use testkit::damage::Examples;
+use testkit::words::texts;
 
 /// A file below `fixtures`.
 macro_rules! fixture {
@@ -35,81 +36,19 @@ const REAL: [&str; 12] = [
     fixture!("series/node-exporter.txt"),
 ];
 
-/// Pieces that readers look for, and some that break careless ones.
-const PIECES: [&str; 36] = [
-    "$ cat /proc/meminfo\n",
-    "==> /proc/zoneinfo <==\n",
-    "/proc/sys/vm/swappiness:60\n",
-    "# head /proc/buddyinfo\n",
-    "> ",
-    "vm.min_free_kbytes = 67584\n",
-    "Node 0, zone Normal\n",
-    "  pages free 1\n",
-    "MemTotal: 1 kB\n",
-    "Mem:  1 2 3\n",
-    "[ 1.000000] ",
-    "[Wed Nov 25 18:00:00 2026] ",
-    "Nov 25 18:00:00 host kernel: ",
-    "a invoked oom-killer: gfp_mask=0x280da, order=0, oom_score_adj=0\n",
-    "a: page allocation failure: order:4, mode:0x40cc0(GFP_KERNEL|__GFP_COMP)\n",
-    "Mem-Info:\n",
-    "Node 0 Normal free:1kB min:2kB low:3kB high:4kB present:5kB managed:6kB\n",
-    "lowmem_reserve[]: 0 1 18446744073709551615\n",
-    "Node 0 Normal: 1*4kB (U) 2*8kB (M) = 18446744073709551616kB\n",
-    "Killed process 1 (a) total-vm:1kB, anon-rss:2kB\n",
-    "[ 1 ] 0 1 2 3 4 5 0 a\n",
-    "memory: usage 1kB, limit 1kB, failcnt 18446744073709551615\n",
-    "{\"MESSAGE\":\"",
-    "r b swpd free buff cache si so\n",
-    "node_vmstat_pgfault 1e308\n",
-    "Linux 6.1.0 (h) 11/25/26 _x86_64_ (2 CPU)\n",
-    "18446744073709551616",
-    "-1",
-    "0",
-    "NaN",
-    "\u{feff}",
-    "\0\0\0",
-    "\r\n",
-    "\n",
-    "é",
-    "order:",
-];
-
-fn pieces() -> impl Strategy<Value = String> {
-    let piece = prop_oneof![4 => select(PIECES.to_vec()).prop_map(String::from), 1 => ".{0,9}"];
-    vec(piece, 0..50).prop_map(|parts| parts.concat())
-}
-
-/// Real evidence with pieces put in and a part of it cut out.
-fn damaged() -> impl Strategy<Value = String> {
-    let inserted = vec((any::<Index>(), pieces()), 0..3);
-    let cut = (any::<Index>(), 0..400_usize);
-    (select(REAL.to_vec()), inserted, cut).prop_map(|(real, inserted, (from, length))| {
-        let mut text = real.to_owned();
-        for (at, piece) in inserted {
-            let at = boundary(&text, at.index(text.len() + 1));
-            text.insert_str(at, &piece);
-        }
-        let from = boundary(&text, from.index(text.len() + 1));
-        let to = boundary(&text, (from + length).min(text.len()));
-        text.replace_range(from..to.max(from), "");
-        text
-    })
-}
-
-/// The character's boundary at or before a place.
-fn boundary(text: &str, mut at: usize) -> usize {
-    while !text.is_char_boundary(at) {
-        at -= 1;
-    }
-    at
-}
-
-fn text() -> impl Strategy<Value = String> {
-    prop_oneof![pieces(), damaged(), any::<String>()]
+/// A text, and how it came to be.
+fn text() -> impl Strategy<Value = (String, String)> {
+    let damaged = Examples::of("evidence", REAL).damaged();
+    prop_oneof![
+        texts("evidence").prop_map(|text| ("words".to_owned(), text)),
+        damaged.prop_map(|damaged| (damaged.to_string(), damaged.text())),
+        any::<String>().prop_map(|text| ("any characters".to_owned(), text)),
+    ]
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1000))]
+
     #[test]
     fn any_bytes_are_text_or_are_said_to_be_none(bytes in vec(any::<u8>(), 0..400)) {
         let (text, note) = clean::decode(&bytes);
@@ -119,7 +58,7 @@ proptest! {
     }
 
     #[test]
-    fn any_text_is_taken_apart_into_pieces_with_their_lines(text in text()) {
+    fn any_text_is_taken_apart_into_pieces_with_their_lines((_, text) in text()) {
         let reading = split(&text, "paste.txt");
         let lines = text.lines().count();
         for piece in &reading.pieces {
@@ -144,7 +83,7 @@ proptest! {
     }
 
     #[test]
-    fn any_log_is_taken_apart_into_events_that_are_explained(text in text()) {
+    fn any_log_is_taken_apart_into_events_that_are_explained((_, text) in text()) {
         let frames = kernel_log::frames(&text);
         prop_assert!(frames.len() <= text.lines().count(), "an event has a line at least");
         for frame in &frames {
@@ -158,7 +97,7 @@ proptest! {
     }
 
     #[test]
-    fn any_text_is_a_series_where_it_is_recognised_as_one(text in text()) {
+    fn any_text_is_a_series_where_it_is_recognised_as_one((_, text) in text()) {
         let path = series::recognise(&text);
         prop_assert!(path.is_none_or(|path| path.starts_with("plimsoll/tools/")));
         for path in ["vmstat", "sar", "sadf"].map(|tool| format!("plimsoll/tools/{tool}")) {

@@ -6,7 +6,8 @@ use mm::units::{Nanos, PageSize};
 use plimsoll_evidence::series::{self, Item, MOST_ROWS, Series};
 use proptest::collection::vec;
 use proptest::prelude::*;
-use proptest::sample::select;
+use testkit::damage::Examples;
+use testkit::words::texts;
 
 /// A recording of `fixtures/series`.
 macro_rules! recording {
@@ -25,49 +26,6 @@ const RECORDINGS: [&str; 8] = [
     recording!("sar-restart.txt"),
     recording!("node-exporter.txt"),
 ];
-
-/// Pieces of such texts, in any order.
-fn pieces() -> impl Strategy<Value = String> {
-    let words = [
-        "r",
-        "b",
-        "swpd",
-        "free",
-        "si",
-        "so",
-        "\n",
-        "\r\n",
-        " ",
-        "1",
-        "99999999999999999999",
-        "0,5",
-        "16:00:01",
-        "24:60:60",
-        "PM",
-        "am",
-        "Average:",
-        "LINUX RESTART",
-        "pswpin/s",
-        "kbmemfree",
-        "CPU",
-        "all",
-        "%vmeff",
-        "-S",
-        "vmstat",
-        "node_memory_MemFree_bytes",
-        "node_zoneinfo_min_pages",
-        "{node=\"0\",zone=\"DMA\"}",
-        "node_vmstat_pgfault",
-        "1e308",
-        "NaN",
-        "é",
-        "\0",
-        "> ",
-        "{",
-        "\"",
-    ];
-    vec(select(words.to_vec()), 0..120).prop_map(|words| words.join(" "))
-}
 
 fn is_a_table(series: &Series) -> Result<(), TestCaseError> {
     for column in &series.columns {
@@ -114,26 +72,17 @@ fn read(text: &str) -> Result<(), TestCaseError> {
 
 proptest! {
     #[test]
-    fn any_text_is_read_or_is_none(text in pieces()) {
+    fn any_text_is_read_or_is_none(text in texts("series")) {
         read(&text)?;
     }
 
     #[test]
-    fn damaged_recordings_are_read(
-        which in select(RECORDINGS.to_vec()),
-        cut in any::<prop::sample::Index>(),
-        insert in pieces(),
-    ) {
-        let mut at = cut.index(which.len());
-        while !which.is_char_boundary(at) {
-            at -= 1;
-        }
-        read(&which[..at])?;
-        read(&format!("{}{insert}{}", &which[..at], &which[at..]))?;
+    fn damaged_recordings_are_read(damaged in Examples::of("series", RECORDINGS).damaged()) {
+        read(&damaged.text())?;
     }
 
     #[test]
-    fn frames_in_any_order_are_a_table(times in vec(any::<u64>(), 0..8), text in pieces()) {
+    fn frames_in_any_order_are_a_table(times in vec(any::<u64>(), 0..8), text in texts("series")) {
         let recorded = Capture::parse(recording!("captures.txt")).expect("a capture");
         let mut frames: Vec<Frame> = recorded.frames.into_iter().take(times.len()).collect();
         for (frame, at) in frames.iter_mut().zip(times) {

@@ -139,4 +139,11 @@ mod tests {
         let why = |path: &Path| read(path).err().unwrap().to_string();
         assert_eq!([why(&path), why(folder.path())], [NO_STUDY; 2]);
     }
+
+    #[test]
+    fn an_unknown_study_names_the_nearest_and_a_missing_file_its_path() {
+        let why = |name: &str| find(name).unwrap_err().to_string();
+        assert!(why("min-free-kbyte").contains("did you mean `min-free-kbytes`?"));
+        assert!(why("/no/such/study.toml").contains("/no/such/study.toml: No such file"));
+    }
 }

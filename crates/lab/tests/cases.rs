@@ -1,8 +1,6 @@
 //! Studies of `fixtures/cases` that need no kernel to be seen as wrong: each must run, and its
 //! figures must agree with one another.
 
-use std::path::Path;
-
 use plimsoll_lab::bench::{Bench as _, Run};
 use plimsoll_lab::calibration;
 use plimsoll_lab::model_bench::ModelBench;
@@ -10,8 +8,7 @@ use scenario::outcome::Outcome;
 use study::Study;
 
 fn study(case: &str) -> Study {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/cases");
-    let path = folder.join(case).join("study.toml");
+    let path = testkit::checkout(&format!("fixtures/cases/{case}/study.toml"));
     plimsoll_lab::find::find(&path.to_string_lossy()).expect("a study")
 }
 

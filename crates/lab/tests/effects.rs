@@ -3,7 +3,7 @@
 //! `UPDATE_EXPECT=1 cargo test -p plimsoll-lab --test effects` writes it: after new records, and
 //! when the model changed.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use look::measured::{self, ArmEffect};
 use plimsoll_lab::effects;
@@ -11,7 +11,7 @@ use plimsoll_lab::store::Store;
 use study::BUILT_IN;
 
 fn records() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../records")
+    testkit::checkout("records")
 }
 
 fn computed(name: &str) -> Vec<ArmEffect> {

@@ -2,7 +2,7 @@
 //! model as it is now with the same seeds, and against the same experiment made with other
 //! programs.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use plimsoll_lab::calibration;
 use plimsoll_lab::experiment::Experiment;
@@ -39,7 +39,7 @@ const GROUND_TRUTH: [(&str, [f64; 2]); 11] = [
 const APART: f64 = 0.03;
 
 fn records() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../records")
+    testkit::checkout("records")
 }
 
 /// Arms that came with the guard, after the score of the others was frozen: they have lines of their

@@ -113,7 +113,7 @@ fn machines_from_256_mib_to_4_tib_boot_with_sane_watermarks() {
 fn a_database_host_of_4_tib_under_a_backup_is_sampled_with_sane_figures() {
     let path = concat!(
         env!("CARGO_MANIFEST_DIR"),
-        "/tests/studies/database-backup.toml"
+        "/tests/data/database-backup.toml"
     );
     let study = plimsoll_lab::find::find(path).expect("the study");
     let scenario = study.scenario("default", 1).expect("the arm");

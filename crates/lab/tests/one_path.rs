@@ -22,7 +22,7 @@ fn first_arm(name: &str) -> Study {
 
 /// A committed record of the study's first arm on each kernel, in a store of their own.
 fn some_records(study: &Study, folder: &Path) -> Store {
-    let committed = Store::new(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../records"));
+    let committed = Store::new(testkit::checkout("records"));
     let store = Store::new(folder);
     for kernel in calibration::kernels() {
         let is_one = |record: &Record| {

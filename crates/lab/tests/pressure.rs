@@ -1,7 +1,5 @@
 //! Pressure stall information of the committed records of the founding study against the model's.
 
-use std::path::Path;
-
 use mm::capture::Capture;
 use mm::psi::{PATHS, Psi, Stall};
 use plimsoll_lab::bench::{Bench, Run};
@@ -41,7 +39,7 @@ fn stalls(capture: &Capture, label: &str) -> [f64; 4] {
 }
 
 fn records() -> Vec<Record> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../records");
+    let folder = testkit::checkout("records");
     let loaded = Store::new(folder).load("min-free-kbytes");
     loaded.expect("records/ can be read")
 }

@@ -2,7 +2,7 @@
 //! that does not fit.
 
 use crate::fact::or_unsaid;
-use crate::share::percent;
+use crate::share::Share;
 use mm::snapshot::Snapshot;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -135,7 +135,10 @@ impl Refaults {
 fn cell(value: Option<(u64, Option<u64>)>) -> String {
     match value {
         None => format!("{:>12}{:7}", "", ""),
-        Some((count, None | Some(0))) => format!("{count:>12}{:7}", ""),
-        Some((count, Some(whole))) => format!("{count:>12}  {:<5}", percent(count, whole)),
+        Some((count, None | Some(0))) => format!(" {count:>11}{:7}", ""),
+        Some((count, Some(whole))) => {
+            let share = Share::of(count, whole).map_or(">100%".to_owned(), |it| it.to_string());
+            format!(" {count:>11}  {share:<5}")
+        }
     }
 }

@@ -205,16 +205,26 @@ fn worst(item: Item, summary: &Summary) -> (usize, f64) {
     }
 }
 
-/// A value in words.
+/// A value in words, at most eleven characters.
 fn amount(item: Item, value: f64) -> String {
     let bytes = || Bytes((value * 1024.0) as u64);
     match item.unit() {
         Unit::Kib => bytes().to_string(),
         Unit::KibPerSecond => format!("{}/s", bytes()),
-        Unit::PagesPerSecond | Unit::PerSecond if value < 10.0 => format!("{value:.1}/s"),
-        Unit::PagesPerSecond | Unit::PerSecond => format!("{value:.0}/s"),
-        Unit::Percent => format!("{value:.1} %"),
-        Unit::Tasks => format!("{value:.0}"),
+        Unit::PagesPerSecond | Unit::PerSecond => {
+            format!("{}/s", number(value, usize::from(value < 10.0)))
+        }
+        Unit::Percent => format!("{} %", number(value, 1)),
+        Unit::Tasks => number(value, 0),
+    }
+}
+
+/// A number with its decimals, or with its power of ten where it has more than eight characters.
+fn number(value: f64, decimals: usize) -> String {
+    let plain = format!("{value:.decimals$}");
+    match plain.len() <= 8 {
+        true => plain,
+        false => format!("{value:.1e}"),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Whatever the text, no parser panics; what was written is read back as it was.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
 
 use plimsoll_mm::capture::{Capture, Frame};
 use plimsoll_mm::catalogue;
@@ -20,7 +21,8 @@ use plimsoll_mm::zoneinfo::MOST_ERRORS;
 use proptest::collection::{btree_map, vec};
 use proptest::option;
 use proptest::prelude::*;
-use proptest::sample::select;
+use testkit::damage::Examples;
+use testkit::words::texts;
 
 /// Every path that a snapshot gives to a parser of its own.
 const PATHS: [&str; 37] = [
@@ -64,23 +66,22 @@ const PATHS: [&str; 37] = [
 ];
 
 /// The files of a real machine, to be damaged.
-fn real_files() -> Vec<(String, String)> {
-    let path = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../../fixtures/hosts/vm-24gib-6.18/capture.txt"
-    );
-    let text = std::fs::read_to_string(path).expect("the fixture is there");
-    let capture = Capture::parse(&text).expect("a capture");
-    capture.frames[0].files.clone().into_iter().collect()
-}
+static REAL: LazyLock<BTreeMap<String, String>> = LazyLock::new(|| {
+    let mut capture = testkit::capture("fixtures/hosts/vm-24gib-6.18/capture.txt");
+    capture.frames.swap_remove(0).files
+});
 
 /// A real kernel's trace of dirty throttling, to be damaged.
-fn real_trace() -> String {
-    let path = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../../fixtures/throttle/vm-512mib-6.12/group-updates.txt"
-    );
-    std::fs::read_to_string(path).expect("the fixture is there")
+static TRACE: LazyLock<String> =
+    LazyLock::new(|| testkit::text("fixtures/throttle/vm-512mib-6.12/group-updates.txt"));
+
+/// The lines in which a text differs from what it was: the first and the last of them.
+fn changed_lines(was: &str, text: &str) -> std::ops::RangeInclusive<usize> {
+    let same = |(one, other): &(&str, &str)| one == other;
+    let first = was.lines().zip(text.lines()).take_while(same).count() + 1;
+    let ends = was.lines().rev().zip(text.lines().rev());
+    let last = text.lines().count() - ends.take_while(same).count();
+    first..=last.max(first)
 }
 
 /// The line of a trace that says most of the throttling controller, with these numbers.
@@ -92,75 +93,6 @@ fn update_line(numbers: &[u64; 29]) -> String {
     let words = names.split(' ').zip(numbers);
     let fields = words.map(|(name, number)| format!(" {name}={number}"));
     "a-1 [000] 1.000000: update: (f)".to_owned() + &fields.collect::<String>()
-}
-
-/// Words that kernel files are made of, and some that they never hold.
-fn kernel_like() -> impl Strategy<Value = String> {
-    let words = [
-        "Node 0, zone DMA",
-        "Node 1, zone Normal\n",
-        "per-node stats",
-        "pages free",
-        "managed",
-        "protection: (0, 1)",
-        "pagesets",
-        "cpu: 0",
-        "count:",
-        "MemTotal:",
-        "kB",
-        "some avg10=1.00 avg60=0.00 avg300=0.00 total=5",
-        "memcg 1 /",
-        "BdiWriteBandwidth:",
-        "kBps\n",
-        "node 0",
-        "[always] never",
-        "cpu",
-        "0",
-        "18446744073709551615",
-        "18446744073709551616",
-        "-1",
-        "max",
-        "0x0007",
-        "é",
-        "\r",
-        "\n",
-        "\n",
-        " ",
-        ":",
-    ];
-    let word = prop_oneof![select(words.to_vec()).prop_map(String::from), ".{0,6}"];
-    vec((word, select(vec![" ", "\n", "", "\t"])), 0..60)
-        .prop_map(|parts| parts.into_iter().map(|(word, gap)| word + gap).collect())
-}
-
-/// Words that the files of a process are made of.
-fn process_like() -> impl Strategy<Value = String> {
-    let words = [
-        "7f0000000000-7f0040000000",
-        "1-2",
-        "-",
-        "rw-p",
-        "rw-s",
-        "00000000",
-        "00:00",
-        "[heap]",
-        "/dev/hugepages/a",
-        "hugetlbfs",
-        "Name:",
-        "State:",
-        "RssAnon:",
-        "kB",
-        "ksm_merging_pages",
-        "ksm_merge_any:",
-        "yes",
-        "18446744073709551616",
-        "-1",
-        "0",
-        "é",
-    ];
-    let word = prop_oneof![select(words.to_vec()).prop_map(String::from), ".{0,6}"];
-    vec((word, select(vec![" ", " ", "\n", "", "\t"])), 0..40)
-        .prop_map(|parts| parts.into_iter().map(|(word, gap)| word + gap).collect())
 }
 
 fn parse_all(files: BTreeMap<String, String>) -> Snapshot {
@@ -188,32 +120,9 @@ fn parse_all(files: BTreeMap<String, String>) -> Snapshot {
     snapshot
 }
 
-/// A label or a name: one line without tabs, as the formats demand.
 /// A path or label of somebody who knows how a capture is written.
 fn name() -> impl Strategy<Value = String> {
-    let words = [
-        "\n",
-        "\r\n",
-        "\0",
-        "\\",
-        "\\u000a",
-        "\\u005c",
-        "u000a",
-        "000a",
-        "= ",
-        "\n= proc/meminfo 3\n",
-        "@ 5",
-        "\n@ 5 x\n",
-        " 12",
-        " ",
-        "/",
-        "proc/meminfo",
-        "\u{85}",
-        "\u{2028}",
-        "é",
-    ];
-    let word = prop_oneof![select(words.to_vec()).prop_map(String::from), ".{0,3}"];
-    vec(word, 0..8).prop_map(|words| words.concat())
+    texts("captures")
 }
 
 fn frames() -> impl Strategy<Value = Vec<Frame>> {
@@ -229,7 +138,7 @@ fn frames() -> impl Strategy<Value = Vec<Frame>> {
 
 proptest! {
     #[test]
-    fn no_parser_panics(text in kernel_like()) {
+    fn no_parser_panics(text in texts("kernel files")) {
         let files = PATHS.map(|path| (path.to_owned(), text.clone()));
         let snapshot = parse_all(files.into());
         for error in snapshot.errors {
@@ -240,7 +149,7 @@ proptest! {
     }
 
     #[test]
-    fn files_of_a_process_are_read_or_refused_with_their_line(text in process_like()) {
+    fn files_of_a_process_are_read_or_refused_with_their_line(text in texts("files of a process")) {
         let errors = [
             maps::parse("f", &text).err(),
             process::Status::parse("f", &text).err(),
@@ -268,16 +177,12 @@ proptest! {
 
     #[test]
     fn damaged_files_of_a_real_machine_are_read_or_refused(
-        file in any::<prop::sample::Index>(),
-        cut in any::<prop::sample::Index>(),
-        insert in kernel_like(),
+        damaged in Examples::of("kernel files", REAL.values().map(String::as_str)).damaged(),
     ) {
-        let mut files = real_files();
-        let (_, text) = file.get_mut(&mut files);
-        let cut = text.char_indices().nth(cut.index(text.chars().count().max(1)));
-        let at = cut.map_or(0, |(at, _)| at);
-        text.insert_str(at, &insert);
-        let snapshot = parse_all(files.into_iter().collect());
+        let mut files = REAL.clone();
+        let text = files.values_mut().nth(damaged.example).expect("a file");
+        *text = damaged.text();
+        let snapshot = parse_all(files);
         prop_assert!(snapshot.errors.len() <= MOST_ERRORS, "of one damaged file a few lines");
         let files: BTreeSet<_> = snapshot.errors.iter().map(|error| &error.file).collect();
         prop_assert!(files.len() <= 1, "no other file is lost");
@@ -285,16 +190,11 @@ proptest! {
 
     #[test]
     fn a_damaged_trace_is_read_or_refused_with_its_line(
-        cut in any::<prop::sample::Index>(),
-        insert in kernel_like(),
+        damaged in Examples::of("kernel files", [TRACE.as_str()]).damaged(),
     ) {
-        let mut text = real_trace();
-        let at = cut.index(text.len());
-        text.insert_str(at, &insert);
-        let line = text[..at].matches('\n').count() + 1;
-        let last = line + insert.matches('\n').count();
+        let text = damaged.text();
         if let Err(error) = trace::parse("trace", &text) {
-            prop_assert!((line..=last).contains(&error.line), "{error}");
+            prop_assert!(changed_lines(&TRACE, &text).contains(&error.line), "{error}");
             prop_assert!(!error.to_string().contains('\n'));
         }
     }
@@ -345,13 +245,24 @@ proptest! {
     #[test]
     fn a_capture_that_was_cut_off_is_refused_or_a_beginning(frames in frames(), cut in any::<prop::sample::Index>()) {
         let text = Capture { frames: frames.clone() }.to_text();
-        let mut at = cut.index(text.len() + 1);
-        while !text.is_char_boundary(at) {
-            at -= 1;
-        }
+        let at = text.floor_char_boundary(cut.index(text.len() + 1));
         if let Ok(read) = Capture::parse(&text[..at]) {
             prop_assert!(read.frames.len() <= frames.len());
         }
+    }
+
+    #[test]
+    fn a_damaged_capture_is_read_or_refused_in_one_line(
+        damaged in frames().prop_flat_map(|frames| {
+            Examples::of("captures", [Capture { frames }.to_text()]).damaged()
+        }),
+    ) {
+        let text = damaged.text();
+        if let Err(error) = Capture::parse(&text) {
+            prop_assert!(!error.to_string().contains('\n'));
+        }
+        let faults = Capture::recover(&text).map(|it| it.faults).unwrap_or_default();
+        prop_assert!(faults.iter().all(|fault| !fault.to_string().contains('\n')), "{faults:?}");
     }
 
     #[test]

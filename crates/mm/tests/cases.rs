@@ -2,9 +2,7 @@
 //! rule of each release equals what its kernel printed, to the page.
 
 use std::fs;
-use std::path::Path;
 
-use plimsoll_mm::capture::Capture;
 use plimsoll_mm::formula::available;
 use plimsoll_mm::recompute::{Chooser, Contradiction, Fit, Kswapd, Place, Ratios};
 use plimsoll_mm::snapshot::{PageSource, Snapshot};
@@ -12,10 +10,7 @@ use plimsoll_mm::units::{Kib, Pages};
 use plimsoll_mm::zoneinfo::{Watermarks, Zone, ZoneKind};
 
 fn snapshot(case: &str) -> Snapshot {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/cases");
-    let path = folder.join(case).join("capture.txt");
-    let text = fs::read_to_string(&path).expect("the case is there");
-    let capture = Capture::parse(&text).expect("a capture");
+    let capture = testkit::capture(&format!("fixtures/cases/{case}/capture.txt"));
     let snapshot = Snapshot::parse(capture.frames.first().expect("a frame"));
     assert_eq!(snapshot.errors, [], "{case}: everything is understood");
     snapshot
@@ -227,7 +222,7 @@ fn of_a_part_of_a_node_nothing_is_said_about_kswapd() {
 
 #[test]
 fn none_of_the_cases_contradicts_itself() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/cases");
+    let folder = testkit::checkout("fixtures/cases");
     let mut checked = 0;
     for entry in fs::read_dir(folder).expect("the cases") {
         let entry = entry.expect("an entry");
@@ -287,12 +282,7 @@ fn a_container_s_meminfo_beside_its_host_s_zones_contradicts_itself() {
 
 #[test]
 fn memory_that_is_brought_in_as_it_is_needed_is_no_contradiction_in_a_paste() {
-    let fixture = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../../fixtures/hosts/vm-24gib-6.18/capture.txt"
-    );
-    let text = std::fs::read_to_string(fixture).expect("the fixture is there");
-    let mut capture = Capture::parse(&text).expect("a capture");
+    let mut capture = testkit::capture("fixtures/hosts/vm-24gib-6.18/capture.txt");
     let frame = &mut capture.frames[0];
     frame
         .files

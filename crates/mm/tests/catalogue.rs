@@ -1,7 +1,7 @@
 //! The catalogue against files of real kernels.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use plimsoll_mm::capture::{Capture, Frame};
 use plimsoll_mm::catalogue::{self, KeyError, Standing, resolve};
@@ -26,7 +26,7 @@ const OF_POOLS: [&str; 3] = ["free_hugepages", "resv_hugepages", "surplus_hugepa
 /// Every capture below `fixtures`.
 fn captures() -> Vec<(PathBuf, Capture)> {
     let mut found = Vec::new();
-    let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures")];
+    let mut folders = vec![testkit::checkout("fixtures")];
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder).expect("a folder of fixtures") {
             let path = entry.expect("an entry").path();

@@ -1,18 +1,12 @@
 //! What the kernel chooses by itself, against kernels that nobody had set anything on.
 
-use std::fs;
-use std::path::Path;
-
-use plimsoll_mm::capture::Capture;
 use plimsoll_mm::catalogue::resolve;
 use plimsoll_mm::recompute::Chosen;
 use plimsoll_mm::snapshot::Snapshot;
 use plimsoll_mm::units::Bytes;
 
 fn fixture(path: &str, label: &str) -> Snapshot {
-    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures");
-    let text = fs::read_to_string(fixtures.join(path)).expect("a fixture");
-    let capture = Capture::parse(&text).expect("a capture");
+    let capture = testkit::capture(&format!("fixtures/{path}"));
     Snapshot::parse(capture.labelled(label).expect("its snapshot"))
 }
 

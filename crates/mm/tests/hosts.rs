@@ -14,7 +14,7 @@ use plimsoll_mm::zoneinfo::Watermarks;
 /// The captures of machines below `fixtures/hosts`, of kernels below `fixtures/kernels` and of
 /// changed settings in `fixtures/formulas`.
 fn captures() -> Vec<(PathBuf, Capture)> {
-    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures");
+    let fixtures = testkit::checkout("fixtures");
     let folders = folders(&fixtures.join("hosts")).chain(folders(&fixtures.join("kernels")));
     let folders = folders.filter(|folder| !has_32_bits(folder));
     let files = folders.map(|folder| folder.join("capture.txt"));
@@ -33,7 +33,7 @@ fn captures() -> Vec<(PathBuf, Capture)> {
 /// the high marks before the pages of the initial RAM disk come, and `capture.txt` does not tell
 /// how many these were.
 fn captures_of_32_bits() -> Vec<(PathBuf, Capture)> {
-    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/kernels");
+    let fixtures = testkit::checkout("fixtures/kernels");
     let folders = folders(&fixtures).filter(|folder| has_32_bits(folder));
     let captures: Vec<_> = folders
         .map(|folder| read(folder.join("capture.txt")))
@@ -152,7 +152,7 @@ fn dirty_thresholds_are_the_kernels_own() {
 /// are those of fewer pages, and what depends on both as they are is the kernel's own.
 #[test]
 fn as_booted_marks_and_reserves_are_of_fewer_pages_and_the_rest_is_the_kernels_own() {
-    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/kernels");
+    let fixtures = testkit::checkout("fixtures/kernels");
     let booted: Vec<_> = folders(&fixtures)
         .map(|folder| folder.join("booted.txt"))
         .collect();

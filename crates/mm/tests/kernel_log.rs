@@ -6,6 +6,7 @@ use plimsoll_mm::kernel_log::{
 use plimsoll_mm::units::{Kib, Nanos, Pages};
 use plimsoll_mm::zoneinfo::ZoneKind;
 use proptest::prelude::*;
+use testkit::damage::Examples;
 
 const FILES: [&str; 13] = [
     "pi4-6.x-cma.log",
@@ -24,8 +25,7 @@ const FILES: [&str; 13] = [
 ];
 
 fn log(name: &str) -> String {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/kernel_log/");
-    std::fs::read_to_string(format!("{folder}{name}")).expect("the fixture is there")
+    testkit::text(&format!("fixtures/kernel_log/{name}"))
 }
 
 /// The only report of a log, with its cause.
@@ -312,54 +312,17 @@ fn a_long_log_gives_all_its_reports() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(256))]
+    #![proptest_config(ProptestConfig::with_cases(2000))]
 
-    /// Cut off at both ends, with bytes replaced: no panic, and no more messages than there were.
+    /// No panic, and no more messages than there were.
     #[test]
     fn a_damaged_log_is_read_as_far_as_it_goes(
-        file in 0..FILES.len(),
-        (from, to) in (0.0..1.0, 0.0..1.0),
-        edits in proptest::collection::vec((any::<prop::sample::Index>(), "[0-9a-z:=\\[\\]()\\n -]{0,3}"), 0..40),
+        damaged in Examples::of("evidence", FILES.map(log)).damaged(),
     ) {
-        let text = log(FILES[file]);
-        let place = |share: f64| (text.len() as f64 * share) as usize;
-        let (from, to) = (place(from).min(place(to)), place(from).max(place(to)));
-        let mut text: String = text.get(from..to).unwrap_or_default().to_owned();
-        for (at, with) in edits {
-            if !text.is_empty() {
-                let at = at.index(text.len());
-                if text.is_char_boundary(at) && text.is_char_boundary(at + 1) {
-                    text.replace_range(at..at + 1, &with);
-                }
-            }
-        }
+        let text = damaged.text();
         let _ = kernel_log::is_log(&text);
         for frame in kernel_log::frames(&text) {
             prop_assert!(frame.files[PATH].len() <= text.len() * 2 + 200);
-            if let Some(report) = Report::parse(&frame.files[PATH]) {
-                let _ = (Cause::of(&report), Holders::of(&report));
-            }
-        }
-    }
-
-    /// Numbers that break careless arithmetic.
-    #[test]
-    fn absurd_numbers_are_survived(file in 0..FILES.len(), seed in any::<u64>()) {
-        const NUMBERS: [&str; 5] = ["0", "1", "18446744073709551615", "9223372036854775807", "99999999999999999999"];
-        let mut state = seed;
-        let mut next = move || {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            (state >> 33) as usize
-        };
-        let mut text = String::new();
-        for word in log(FILES[file]).split_inclusive([' ', ':', '=', '*', 'k', '\n']) {
-            let digits = word.bytes().take_while(u8::is_ascii_digit).count();
-            match digits > 0 && next() % 8 == 0 {
-                true => { text.push_str(NUMBERS[next() % NUMBERS.len()]); text.push_str(&word[digits..]); }
-                false => text.push_str(word),
-            }
-        }
-        for frame in kernel_log::frames(&text) {
             if let Some(report) = Report::parse(&frame.files[PATH]) {
                 let _ = (Cause::of(&report), Holders::of(&report));
             }

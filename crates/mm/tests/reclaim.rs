@@ -1,8 +1,5 @@
 //! Captures of machines that reclaim: what the formulas make of them, and what the kernel did.
 
-use std::path::Path;
-
-use plimsoll_mm::capture::Capture;
 use plimsoll_mm::formula::scan_balance::{Balance, Both, Reason};
 use plimsoll_mm::hierarchy::Protection;
 use plimsoll_mm::snapshot::Snapshot;
@@ -12,10 +9,8 @@ const MIB: u64 = 1 << 20;
 
 /// The snapshot of this name, of the VM with this kernel.
 fn snapshot(kernel: &str, name: &str) -> Snapshot {
-    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/reclaim");
-    let path = fixtures.join(format!("vm-512mib-{kernel}/capture.txt"));
-    let text = std::fs::read_to_string(path).expect("the fixture is there");
-    let capture = Capture::parse(&text).expect("a capture");
+    let path = format!("fixtures/reclaim/vm-512mib-{kernel}/capture.txt");
+    let capture = testkit::capture(&path);
     let frame = capture.labelled(name).expect("the snapshot");
     Snapshot::parse(frame)
 }

@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
-use std::path::Path;
 
 use plimsoll_mm::formula::dirty::Thresholds;
 use plimsoll_mm::formula::throttle::ratelimit::Ratelimit;
@@ -68,9 +67,7 @@ fn on_all(names: &[&str], least: usize, check: impl Fn(&[Entry], &mut Tally)) {
 }
 
 fn read(kernel: &str, name: &str) -> Vec<Entry> {
-    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/throttle");
-    let path = fixtures.join(format!("vm-512mib-{kernel}/{name}.txt"));
-    let text = std::fs::read_to_string(&path).expect("the trace is there");
+    let text = testkit::text(&format!("fixtures/throttle/vm-512mib-{kernel}/{name}.txt"));
     trace::parse(name, &text).expect("a trace")
 }
 

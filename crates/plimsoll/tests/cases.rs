@@ -1,14 +1,13 @@
 //! Published evidence (`fixtures/cases`): what `inspect` says of each is what is right, and it says
 //! nothing that its input does not hold.
 
-use std::path::Path;
 use std::process::Command;
 
 /// What `inspect` shows of a case, each run of white space as one blank, and its exit code with
 /// `--check`.
 fn inspect(case: &str) -> (String, Option<i32>) {
     let run = |arguments: &[&str]| {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/cases");
+        let folder = testkit::checkout("fixtures/cases");
         let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
         command
             .args(["inspect", "--all", "--charset", "ascii", "--from"])
@@ -266,7 +265,7 @@ fn pools_of_other_sizes_count_where_meminfo_has_no_sum() {
 
 #[test]
 fn marks_of_two_nodes_are_of_fewer_pages_in_two_zones() {
-    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/kernels");
+    let fixtures = testkit::checkout("fixtures/kernels");
     let booted = fixtures.join("vm-2-nodes-5.10/booted.txt");
     let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
     let output = command

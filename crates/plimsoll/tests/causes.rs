@@ -18,7 +18,7 @@ use causes::score::Score;
 const TENTHS: [usize; 4] = [3, 6, 9, 10];
 
 fn fixtures() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/causes")
+    testkit::checkout("fixtures/causes")
 }
 
 /// A run of the sample.

@@ -8,9 +8,7 @@ use std::process::{Command, Output, Stdio};
 use serde_json::Value;
 
 fn fixture(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../../fixtures/evidence")
-        .join(name)
+    testkit::checkout("fixtures/evidence").join(name)
 }
 
 fn command(arguments: &[&str]) -> Command {
@@ -201,7 +199,7 @@ fn a_file_of_another_kernel_takes_its_facts_from_flags() {
 
 #[test]
 fn what_collects_a_machine_reads_nothing_that_acts_and_is_understood() {
-    let guide = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/inspect.md");
+    let guide = testkit::checkout("docs/inspect.md");
     let guide = fs::read_to_string(guide).expect("the guide");
     let lines = guide.lines();
     let line = lines

@@ -1,12 +1,11 @@
 //! `explain` on captures of kernels and of cases, and what it does with keys that mean nothing.
 
-use std::path::Path;
 use std::process::{Command, Output};
 
 use expect_test::{expect, expect_file};
 
 fn explain(arguments: &[&str]) -> Output {
-    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures");
+    let fixtures = testkit::checkout("fixtures");
     Command::new(env!("CARGO_BIN_EXE_plimsoll"))
         .arg("explain")
         .args(arguments)

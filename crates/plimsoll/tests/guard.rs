@@ -105,7 +105,7 @@ fn a_check_of_evidence_takes_its_memory() {
     let folder = tempfile::tempdir().expect("a folder");
     let config = "[floor]\nclean_min = \"50 %\"\nkeep = [\"/usr\"]\n";
     fs::write(folder.path().join("guard.toml"), config).expect("a file");
-    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures");
+    let fixtures = testkit::checkout("fixtures");
     let capture = fixtures.join("hosts/vm-24gib-6.18/capture.txt");
     let capture = capture.to_str().expect("a name");
     let (text, code) = said(folder.path(), &["check", capture, "--config", "guard.toml"]);

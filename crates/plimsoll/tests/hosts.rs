@@ -11,9 +11,7 @@ use std::process::Command;
 
 /// The folders of one kind below `fixtures`, sorted.
 fn captures(kind: &str) -> Vec<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../../fixtures")
-        .join(kind);
+    let folder = testkit::checkout("fixtures").join(kind);
     let folder = folder.canonicalize().expect("the fixtures are there");
     let entries = fs::read_dir(folder).expect("a folder");
     let paths = entries.map(|entry| entry.expect("an entry").path());

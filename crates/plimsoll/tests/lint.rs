@@ -33,8 +33,8 @@ fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
 }
 
 fn fixture(name: &str) -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures");
-    path.join(name).to_string_lossy().into_owned()
+    let path = testkit::checkout(&format!("fixtures/{name}"));
+    path.to_string_lossy().into_owned()
 }
 
 /// The names of the rules that find something.
@@ -108,7 +108,7 @@ fn what_fails_is_one_line_with_the_way_out() {
 #[test]
 fn the_page_of_each_rule_is_shown_and_so_is_the_list() {
     let folder = folder(&[]);
-    let pages = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/rules");
+    let pages = testkit::checkout("docs/rules");
     let list = out(&lint(folder.path(), &["--explain"]));
     let mut shown = 0;
     for entry in fs::read_dir(pages).expect("the pages") {

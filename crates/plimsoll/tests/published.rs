@@ -1,7 +1,7 @@
 //! Published evidence with its right answer (`fixtures/findings`): the page opens with the right
 //! finding, says what it must and nothing that it must not.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 use serde::Deserialize;
@@ -40,7 +40,7 @@ struct Evidence {
 }
 
 fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/findings")
+    testkit::checkout("fixtures/findings")
 }
 
 /// What the program prints of an input.

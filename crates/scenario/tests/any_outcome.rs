@@ -5,6 +5,7 @@ use mm::units::{Bytes, Nanos};
 use plimsoll_scenario::outcome::{Latency, Outcome, STEPS, Status, StepOutcome};
 use proptest::collection::vec;
 use proptest::prelude::*;
+use testkit::damage::Examples;
 
 fn one_line() -> impl Strategy<Value = String> {
     "[^\\n\\t]{0,12}"
@@ -35,21 +36,43 @@ fn step() -> impl Strategy<Value = StepOutcome> {
     })
 }
 
+/// What is read of a note of steps.
+fn read(note: String) -> Result<Outcome, impl std::fmt::Display> {
+    let files = [(STEPS.to_owned(), note)].into();
+    let frame = Frame {
+        files,
+        ..Frame::default()
+    };
+    Outcome::from_capture(Capture {
+        frames: vec![frame],
+    })
+}
+
+fn written(steps: &[StepOutcome]) -> String {
+    let mut note = String::new();
+    steps.iter().for_each(|step| step.write(&mut note));
+    note
+}
+
 proptest! {
     #[test]
     fn an_outcome_is_read_as_it_was_written(steps in vec(step(), 0..5)) {
-        let mut note = String::new();
-        steps.iter().for_each(|step| step.write(&mut note));
-        let files = [(STEPS.to_owned(), note)].into();
-        let capture = Capture { frames: vec![Frame { files, ..Frame::default() }] };
-        let outcome = Outcome::from_capture(capture);
-        prop_assert_eq!(outcome.map(|outcome| outcome.steps), Ok(steps));
+        let outcome = read(written(&steps));
+        prop_assert_eq!(outcome.map(|outcome| outcome.steps).ok(), Some(steps));
     }
 
     #[test]
     fn any_note_of_steps_is_read_or_refused(note in any::<String>()) {
-        let files = [(STEPS.to_owned(), note)].into();
-        let capture = Capture { frames: vec![Frame { files, ..Frame::default() }] };
-        let _ = Outcome::from_capture(capture);
+        let _ = read(note);
+    }
+
+    #[test]
+    fn a_damaged_note_of_steps_is_read_or_refused_in_one_line(
+        damaged in vec(step(), 1..5)
+            .prop_flat_map(|steps| Examples::of("outcomes", [written(&steps)]).damaged()),
+    ) {
+        if let Err(error) = read(damaged.text()) {
+            prop_assert!(!error.to_string().contains('\n'), "{error}");
+        }
     }
 }

@@ -44,7 +44,9 @@ impl<'a> Sample<'a> {
         };
         let rest = rest.strip_prefix('}').unwrap_or(rest);
         let value: f64 = rest.split_ascii_whitespace().next()?.parse().ok()?;
-        value.is_finite().then_some(Self {
+        // A prefix that nothing follows names nothing.
+        let is_whole = value.is_finite() && !name.ends_with('_');
+        is_whole.then_some(Self {
             name,
             labels,
             value,
@@ -174,13 +176,12 @@ impl Files {
             Some((lru @ ("Active" | "Inactive"), kind)) => format!("{lru}({kind})"),
             _ => item.to_string(),
         };
-        let line = match item.starts_with("HugePages_") {
-            true => writeln!(self.meminfo, "{name}: {count}"),
-            false => {
-                let kib = (count / 1024).min(LARGEST_AMOUNT);
-                writeln!(self.meminfo, "{name}: {kib} kB")
-            }
+        let (amount, unit) = match item.starts_with("HugePages_") {
+            true => (count, ""),
+            false => (count / 1024, " kB"),
         };
+        let amount = amount.min(LARGEST_AMOUNT);
+        let line = writeln!(self.meminfo, "{name}: {amount}{unit}");
         debug_assert!(line.is_ok(), "a string takes all");
     }
 

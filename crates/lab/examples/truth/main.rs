@@ -18,7 +18,7 @@ mod tally;
 mod text;
 
 use std::ops::RangeInclusive;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
 
@@ -53,7 +53,7 @@ struct Wanted {
 
 /// The folder of the checkout.
 fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+    testkit::checkout("")
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

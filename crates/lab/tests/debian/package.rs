@@ -239,7 +239,7 @@ fn package() -> PathBuf {
         return path.into();
     }
     let mut cargo = Command::new(std::env::var("CARGO").unwrap_or_else(|_| "cargo".into()));
-    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let workspace = testkit::checkout("");
     let cargo = cargo.args(["xtask", "package"]).current_dir(workspace);
     let output = cargo.output().expect("cargo runs");
     let said = String::from_utf8_lossy(&output.stderr);

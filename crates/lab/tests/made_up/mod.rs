@@ -9,7 +9,11 @@ use study::hash::sha256;
 use study::record::{MachineView, Provenance, Record, SCHEMA};
 
 pub(crate) fn study() -> Study {
-    Study::parse(include_str!("../data/small-study.toml"), "small-study.toml").expect("a study")
+    Study::parse(
+        include_str!("../../../study/tests/studies/small-study.toml"),
+        "small-study.toml",
+    )
+    .expect("a study")
 }
 
 pub(crate) fn frame(seconds: u64, label: Option<&str>, free_mib: u64, low: u64) -> Frame {

@@ -210,7 +210,7 @@ fn entry(archive: &mut Vec<u8>, name: &str, mode: usize, content: &[u8]) {
 
 /// The VM's first process, built like this test.
 fn looked_at() -> PathBuf {
-    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let workspace = testkit::checkout("");
     let mut cargo = Command::new(std::env::var("CARGO").unwrap_or_else(|_| "cargo".into()));
     let example = [
         "build",

@@ -41,7 +41,7 @@ pub(crate) fn plimsoll() -> &'static Path {
         if let Some(path) = std::env::var_os("PLIMSOLL_BINARY") {
             return path.into();
         }
-        let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let workspace = testkit::checkout("");
         let mut cargo = Command::new(std::env::var("CARGO").unwrap_or_else(|_| "cargo".into()));
         let built = cargo
             .args(["build", "--quiet", "--release", "--bins"])

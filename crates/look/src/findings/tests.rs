@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use super::*;
 use crate::interval::Interval;
@@ -13,10 +13,6 @@ use mm::units::Nanos;
 /// The sections that every page has, in order.
 const SECTIONS: [&str; 5] = ["What", "Why", "Helps", "Does not help", "Sources"];
 
-fn checkout() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
-
 #[test]
 fn every_finding_has_a_name_of_the_vocabulary_and_a_page_and_there_are_no_others() {
     let names: BTreeSet<String> = table::ROWS.iter().map(|row| row.name.to_owned()).collect();
@@ -24,7 +20,7 @@ fn every_finding_has_a_name_of_the_vocabulary_and_a_page_and_there_are_no_others
     for name in &names {
         assert!(mm::findings::kind(name).is_some(), "{name}");
     }
-    let pages = fs::read_dir(checkout().join("docs/findings")).expect("the folder");
+    let pages = fs::read_dir(testkit::checkout("docs/findings")).expect("the folder");
     let stem = |path: PathBuf| {
         path.file_stem()
             .map(|stem| stem.to_string_lossy().into_owned())
@@ -42,7 +38,7 @@ fn a_page_has_its_name_its_severity_and_every_section() {
 
 #[test]
 fn the_document_lists_every_finding_as_it_is() {
-    let document = fs::read_to_string(checkout().join("docs/findings.md")).expect("the document");
+    let document = fs::read_to_string(testkit::checkout("docs/findings.md")).expect("the document");
     let listed = document.lines().filter(|line| line.starts_with("| ["));
     let expected: Vec<String> = table::ROWS
         .iter()

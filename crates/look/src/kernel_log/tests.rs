@@ -1,6 +1,6 @@
 //! What is said to the logs of `fixtures/kernel_log`: whole screens, and the first one's figures.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use expect_test::expect_file;
 use mm::capture::Capture;
@@ -26,11 +26,11 @@ const LOGS: [&str; 13] = [
 ];
 
 fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/kernel_log")
+    testkit::checkout("fixtures/kernel_log")
 }
 
 fn capture(log: &str) -> Capture {
-    let text = std::fs::read_to_string(folder().join(log)).expect("the fixture is there");
+    let text = testkit::text(&format!("fixtures/kernel_log/{log}"));
     Capture {
         frames: mm::kernel_log::frames(&text),
     }

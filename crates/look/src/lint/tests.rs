@@ -3,7 +3,6 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::{Path, PathBuf};
 
 use conf::Entry;
 use evidence::path::is_configuration;
@@ -23,13 +22,9 @@ use super::table::{self, RULES};
 use super::text::Text;
 use super::tree::{self, Known};
 
-fn checkout() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
-
 /// The names of the files of a folder, without their extension.
 fn stems(folder: &str) -> BTreeSet<String> {
-    let entries = fs::read_dir(checkout().join(folder)).expect("the folder");
+    let entries = fs::read_dir(testkit::checkout(folder)).expect("the folder");
     let stem = |entry: std::io::Result<fs::DirEntry>| {
         let path = entry.expect("an entry").path();
         path.file_stem()
@@ -56,7 +51,7 @@ fn a_page_has_its_name_its_severity_and_every_section() {
 
 #[test]
 fn the_document_lists_every_rule_as_it_is() {
-    let document = fs::read_to_string(checkout().join("docs/lint.md")).expect("the document");
+    let document = fs::read_to_string(testkit::checkout("docs/lint.md")).expect("the document");
     let listed: Vec<&str> = document
         .lines()
         .filter(|line| line.starts_with("| ["))
@@ -94,9 +89,7 @@ fn alone<'a>(path: &str, text: &str, form: Form, machine: &'a Machine) -> Scope<
 }
 
 fn fixture(name: &str) -> Capture {
-    let path = checkout().join("fixtures/lint").join(name);
-    let text = fs::read_to_string(path).unwrap_or_else(|error| panic!("{name}: {error}"));
-    Capture::parse(&text).unwrap_or_else(|error| panic!("{name}: {error}"))
+    testkit::capture(&format!("fixtures/lint/{name}"))
 }
 
 /// How often a rule finds something in a frame, and how often it does not know.
@@ -142,7 +135,7 @@ fn mistakes_that_were_published_are_found() {
     struct Published {
         mistake: Vec<Mistake>,
     }
-    let path = checkout().join("fixtures/lint/published.toml");
+    let path = testkit::checkout("fixtures/lint/published.toml");
     let text = fs::read_to_string(path).expect("the list");
     let published: Published = toml::from_str(&text).expect("a list");
     assert!(published.mistake.len() >= 12);
@@ -185,7 +178,7 @@ fn what_distributions_install_has_these_findings_and_no_others() {
         ("ubuntu", &[]),
     ];
     assert_eq!(
-        fs::read_dir(checkout().join("fixtures/lint/distributions"))
+        fs::read_dir(testkit::checkout("fixtures/lint/distributions"))
             .expect("it")
             .count(),
         all.len()

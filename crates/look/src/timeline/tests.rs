@@ -244,3 +244,17 @@ fn two_frames_have_an_interval_and_no_timeline() {
     capture.frames.truncate(2);
     assert!(Timeline::of(&capture, &capture.frames[1]).is_none());
 }
+
+#[test]
+fn a_number_that_no_machine_has_stays_in_its_column() {
+    let said = |item| [12_345_678.0, 123_456_789.0, 1e30].map(|value| amount(item, value));
+    assert_eq!(said(Item::Blocked), ["12345678", "1.2e8", "1.0e30"]);
+    assert_eq!(said(Item::Steal), ["12345678/s", "1.2e8/s", "1.0e30/s"]);
+    assert_eq!(said(Item::IoWait), ["1.2e7 %", "1.2e8 %", "1.0e30 %"]);
+    let longest = Item::ALL
+        .into_iter()
+        .flat_map(said)
+        .map(|it| it.len())
+        .max();
+    assert!(longest <= Some(11), "{longest:?}");
+}

@@ -4,7 +4,7 @@
 use std::fs;
 use std::process::Command;
 
-use super::{Piece, checkout, documents, pieces, texts_below};
+use super::{Piece, documents, pieces, texts_below};
 
 /// The words of each `plimsoll` in a line of shell, without its name.
 fn asked(line: &str) -> Vec<Vec<String>> {
@@ -34,7 +34,10 @@ fn words(command: &str) -> Vec<String> {
 /// What the command says against these words, where it refuses them.
 fn refusal(words: &[String], last: &[&str]) -> Option<String> {
     let mut plimsoll = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
-    plimsoll.args(words).args(last).current_dir(checkout());
+    plimsoll
+        .args(words)
+        .args(last)
+        .current_dir(testkit::checkout(""));
     let output = plimsoll.output().expect("it runs");
     let is_refused = !output.status.success();
     is_refused.then(|| String::from_utf8_lossy(&output.stderr).into_owned())
@@ -101,7 +104,7 @@ fn what_documents_ask_of_the_command_is_understood() {
 
 #[test]
 fn each_page_for_a_kind_of_machine_shows_evidence_of_one() {
-    let pages = texts_below(&checkout().join("docs/for"));
+    let pages = texts_below(&testkit::checkout("docs/for"));
     assert!(pages.len() >= 7, "{pages:?}");
     for page in pages {
         let text = fs::read_to_string(&page).expect("a page");

@@ -2,8 +2,6 @@
 
 use std::fs;
 
-use super::checkout;
-
 #[derive(serde::Deserialize)]
 struct Scores {
     score: Vec<Score>,
@@ -19,7 +17,7 @@ struct Score {
 }
 
 fn score() -> Vec<Score> {
-    let path = checkout().join("records/score.toml");
+    let path = testkit::checkout("records/score.toml");
     let text = fs::read_to_string(path).expect("the score");
     toml::from_str::<Scores>(&text).expect("scores").score
 }
@@ -34,7 +32,7 @@ fn held(score: &[Score], is_picked: impl Fn(&Score) -> bool) -> (u32, u32) {
 
 /// A document says each of these, wherever its lines break.
 fn assert_says(document: &str, sentences: &[String]) {
-    let text = fs::read_to_string(checkout().join(document)).expect("a document");
+    let text = fs::read_to_string(testkit::checkout(document)).expect("a document");
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     for said in sentences {
         assert!(text.contains(said), "{document} does not say: {said}");
@@ -46,7 +44,7 @@ fn the_readmes_counts_are_those_of_the_tables() {
     let score = score();
     let (held_by_guard, of_guard) = held(&score, |row| row.study.ends_with(", guard"));
     let (held, figures) = held(&score, |row| !row.study.ends_with(", guard"));
-    let rules = fs::read_dir(checkout().join("docs/rules")).expect("a folder");
+    let rules = fs::read_dir(testkit::checkout("docs/rules")).expect("a folder");
     assert_says(
         "README.md",
         &[

@@ -28,14 +28,10 @@ enum Piece {
     Shell(Vec<String>),
 }
 
-fn checkout() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
-
 /// README.md and all below docs/.
 fn documents() -> Vec<PathBuf> {
-    let mut documents = texts_below(&checkout().join("docs"));
-    documents.push(checkout().join("README.md"));
+    let mut documents = texts_below(&testkit::checkout("docs"));
+    documents.push(testkit::checkout("README.md"));
     documents.sort();
     documents
 }
@@ -146,8 +142,7 @@ fn wrong(document: &Path, directory: &Path) -> Vec<(Shown, String)> {
 #[test]
 fn documents_show_what_the_command_prints() {
     let directory = tempfile::tempdir().expect("a directory");
-    let fixtures = checkout()
-        .join("fixtures")
+    let fixtures = testkit::checkout("fixtures")
         .canonicalize()
         .expect("a folder");
     std::os::unix::fs::symlink(fixtures, directory.path().join("fixtures")).expect("a link");

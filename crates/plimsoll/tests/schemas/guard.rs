@@ -1,7 +1,6 @@
 //! Real output of the guard's verbs against the schemas.
 
 use std::fs;
-use std::path::Path;
 use std::process::{Child, Command};
 
 use crate::output::assert_is;
@@ -41,7 +40,7 @@ fn a_check_of_this_machine_and_of_a_capture_is_as_its_schema_says() {
     for policy in ["floor", "ceiling", "watermarks", "writeback", "ksm"] {
         assert!(off[policy].is_null(), "{policy}");
     }
-    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures");
+    let fixtures = testkit::checkout("fixtures");
     let capture = fixtures.join("hosts/vm-24gib-6.18/capture.txt");
     let there = check(&["guard.toml", &capture.to_string_lossy()]);
     assert!(there["floor"]["keep"][0]["bytes"].is_null());

@@ -31,7 +31,7 @@ const SCHEMAS: [&str; 18] = [
 ];
 
 fn fixtures() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures")
+    testkit::checkout("fixtures")
 }
 
 /// What the verb prints, held against a schema.
@@ -63,7 +63,7 @@ fn assert_inspected(evidence: &[&str]) -> Value {
 
 #[test]
 fn every_schema_is_of_one_style() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/schemas");
+    let folder = testkit::checkout("docs/schemas");
     let files = fs::read_dir(folder).expect("the folder").count();
     assert_eq!(files, SCHEMAS.len(), "each schema is named in this test");
     for name in SCHEMAS {
@@ -238,7 +238,7 @@ fn the_list_of_studies_is_as_its_schema_says() {
 /// A folder with one real record of each arm of usb-copy on Linux 6.1.
 fn recorded() -> tempfile::TempDir {
     let folder = tempfile::tempdir().expect("a folder");
-    let records = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../records/usb-copy");
+    let records = testkit::checkout("records/usb-copy");
     let below = folder.path().join("records/usb-copy");
     fs::create_dir_all(&below).expect("a folder");
     for entry in fs::read_dir(records).expect("the records") {
@@ -333,7 +333,7 @@ fn sarif_is_as_the_official_schema_says_and_lists_all_rules_on_a_clean_run() {
     let folder = faulty();
     let text = fs::read_to_string(fixtures().join("lint/sarif-schema-2.1.0.json"));
     let schema = Schema(serde_json::from_str(&text.expect("a fixture")).expect("JSON"));
-    let rules = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/rules");
+    let rules = testkit::checkout("docs/rules");
     let rules = fs::read_dir(rules).expect("the pages").count();
     for (select, is_clean) in [(&[][..], false), (&["--select", "dirty-pair"][..], true)] {
         let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));

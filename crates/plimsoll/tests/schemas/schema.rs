@@ -1,7 +1,6 @@
 //! A schema, and what of a document is not as it says.
 
 use std::fs;
-use std::path::Path;
 
 use jsonschema::Validator;
 use serde_json::Value;
@@ -12,8 +11,7 @@ impl Schema {
     /// That of docs/schemas. A field that it does not name is a fault: readers may pass over new
     /// fields, but these tests do not.
     pub(crate) fn named(name: &str) -> Self {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/schemas");
-        let path = folder.join(format!("{name}.json"));
+        let path = testkit::checkout("docs/schemas").join(format!("{name}.json"));
         let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{name}: {error}"));
         let schema = serde_json::from_str(&text);
         let mut schema = schema.unwrap_or_else(|error| panic!("{name}: {error}"));

@@ -72,7 +72,17 @@ fn other_texts_are_none() {
         "MemTotal: 1 kB\n",
         "node_load1 0.1\n",
         "node_memory_MemFree_bytes x",
+        "node_vmstat_ 0",
     ] {
         assert_eq!(node_exporter(other), None, "{other}");
     }
+}
+
+#[test]
+fn an_amount_that_no_machine_has_is_the_largest_that_is_believed() {
+    let text = "node_memory_MemTotal_bytes 1e300\nnode_memory_HugePages_Rsvd 1e300\n";
+    let snapshot = snapshot(text);
+    assert!(snapshot.errors.is_empty(), "{:?}", snapshot.errors);
+    let meminfo = snapshot.meminfo.as_ref().expect("meminfo");
+    assert_eq!(meminfo.mem_total, Some(Kib(LARGEST_AMOUNT)));
 }

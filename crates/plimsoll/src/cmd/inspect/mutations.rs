@@ -3,9 +3,9 @@
 //!
 //! `cargo xtask fuzz-evidence` runs many inputs (`PLIMSOLL_INPUTS`, `PLIMSOLL_SECONDS` a kind) and
 //! prints a table; a plain test run takes few. Each kind has a process of its own, so that memory
-//! is measured and bounded by kind. An input that fails is named by its kind and seed.
+//! is measured and bounded by kind. An input that fails is named by its kind,
+//! its seed and the damage.
 
-mod change;
 mod kinds;
 mod shown;
 
@@ -15,7 +15,6 @@ use std::process::{Command, Output};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use mm::prng::Prng;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::time::{ClockId, clock_gettime};
 
@@ -47,7 +46,7 @@ fn damaged_evidence_is_read_or_refused() {
     let all = kinds::all();
     if let Ok(name) = std::env::var(KIND) {
         let kind = all.iter().find(|kind| kind.name == name);
-        return perform(kind.expect("the kind that is asked for"), &all);
+        return perform(kind.expect("the kind that is asked for"));
     }
     println!("kind            inputs  seconds  slowest ms  peak MiB");
     let (left, failed) = (Mutex::new(all.iter()), Mutex::new(Vec::new()));
@@ -89,8 +88,10 @@ fn death(kind: &Kind, output: &Output, seed: &std::path::Path) -> String {
         .map_or(0, |bytes| u64::from_le_bytes(*bytes));
     let said = String::from_utf8_lossy(&output.stderr);
     format!(
-        "{}, ended at seed {at}, {}:\n{said}",
-        kind.name, output.status
+        "{}, ended at seed {at} ({}), {}:\n{said}",
+        kind.name,
+        kind.examples.nth(at),
+        output.status
     )
 }
 
@@ -106,7 +107,7 @@ fn cpu_time() -> Duration {
 }
 
 /// Runs the inputs of one kind.
-fn perform(kind: &Kind, all: &[Kind]) {
+fn perform(kind: &Kind) {
     let old = getrlimit(Resource::As);
     let current = Some(MEMORY);
     setrlimit(Resource::As, Rlimit { current, ..old }).expect("a lower limit is allowed");
@@ -124,7 +125,7 @@ fn perform(kind: &Kind, all: &[Kind]) {
         }
         note.write_at(&seed.to_le_bytes(), 0)
             .expect("it is written");
-        let took = match one(kind, all, seed) {
+        let took = match one(kind, seed) {
             Ok(took) => took,
             Err(why) => {
                 failed.push(format!("{}, seed {seed}: {why}", kind.name));
@@ -139,28 +140,17 @@ fn perform(kind: &Kind, all: &[Kind]) {
 }
 
 /// One input: how long it took, or what is wrong.
-fn one(kind: &Kind, all: &[Kind], seed: u64) -> Result<Duration, String> {
-    let input = input(kind, all, seed);
+fn one(kind: &Kind, seed: u64) -> Result<Duration, String> {
+    let damaged = kind.examples.nth(seed);
     let begun = cpu_time();
-    let read = std::panic::catch_unwind(|| shown::performed(&input, kind.name, seed));
+    let read = std::panic::catch_unwind(|| shown::performed(&damaged.bytes, kind.name, seed));
     let took = cpu_time() - begun;
-    read.map_err(|_| "it panics".to_owned()).flatten()?;
-    match took < LONGEST {
-        true => Ok(took),
-        false => Err(format!("it takes {took:?}")),
+    let read = read.map_err(|_| "it panics".to_owned()).flatten();
+    match read {
+        Ok(()) if took < LONGEST => Ok(took),
+        Ok(()) => Err(format!("{damaged}: it takes {took:?}")),
+        Err(why) => Err(format!("{damaged}: {why}")),
     }
-}
-
-/// The damaged input of a seed.
-fn input(kind: &Kind, all: &[Kind], seed: u64) -> Vec<u8> {
-    let mut prng = Prng::for_part(seed, kind.name);
-    let other = change::chosen(all, &mut prng);
-    let other = change::chosen(&other.examples, &mut prng);
-    let mut input = change::chosen(&kind.examples, &mut prng).clone();
-    for _ in 0..1 + prng.below(4) {
-        change::change(&mut input, other, &mut prng);
-    }
-    input
 }
 
 fn row(kind: &Kind, done: u64, took: Duration, slowest: Duration) {

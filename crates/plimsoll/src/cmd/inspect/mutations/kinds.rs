@@ -4,13 +4,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use mm::capture::Capture;
+use testkit::damage::Examples;
 
 /// A kind of evidence.
 pub(super) struct Kind {
     /// Its name, which is also that of the input.
     pub(super) name: &'static str,
-    /// Whole inputs.
-    pub(super) examples: Vec<Vec<u8>>,
+    /// Inputs; pieces of those of other kinds get into them.
+    pub(super) examples: Examples,
 }
 
 /// Lines that are kept of a text, and of each file of a machine's capture.
@@ -117,15 +118,19 @@ const KINDS: &[(&str, Cut, &[&str])] = &[
 
 /// Every kind.
 pub(super) fn all() -> Vec<Kind> {
-    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures");
+    let fixtures = testkit::checkout("fixtures");
     let kinds = KINDS.iter().map(|&(name, cut, paths)| {
         let files = paths.iter().flat_map(|path| files(&fixtures.join(path)));
         let examples = files.map(|file| cut.of(fs::read(file).expect("a fixture")));
-        let examples: Vec<_> = examples.collect();
-        assert!(!examples.is_empty(), "{name} has examples");
-        Kind { name, examples }
+        (name, examples.collect())
     });
-    kinds.collect()
+    let kinds: Vec<(&str, Vec<Vec<u8>>)> = kinds.collect();
+    let all = kinds.iter().flat_map(|(_, examples)| examples);
+    let kind = |(name, examples): &(&'static str, Vec<Vec<u8>>)| Kind {
+        name,
+        examples: Examples::of("evidence", examples.clone()).beside(all.clone().cloned()),
+    };
+    kinds.iter().map(kind).collect()
 }
 
 /// The file, or the files of a folder, in order.

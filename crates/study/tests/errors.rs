@@ -2,7 +2,7 @@
 //! text panics the reader.
 
 use expect_test::{Expect, expect};
-use study::{Study, StudyError};
+use plimsoll_study::{Study, StudyError};
 
 const GOOD: &str = r#"name = "small"
 title = "A small study"

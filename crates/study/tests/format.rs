@@ -1,31 +1,25 @@
 //! The study format: what it says, and what it refuses with which words.
 
 use mm::units::{Bytes, Nanos};
+use plimsoll_study::Study;
+use plimsoll_study::measure::Class;
 use scenario::machine::SwapBacking;
 use scenario::workload::{
     Action, Advice, Content, Daemon, Huge, Pattern, Process, Size, Start, Step, Target, Think,
     Until, Via, Workload,
 };
-use study::Study;
-use study::measure::Class;
 
 fn min_free_kbytes() -> Study {
-    plimsoll_lab::find::find("min-free-kbytes").expect("the built-in study is consistent")
+    built_in("min-free-kbytes")
 }
 
-/// A study that is shipped as a file.
-fn shipped(name: &str) -> Study {
-    plimsoll_lab::find::find(&path_of_shipped(name)).unwrap_or_else(|error| panic!("{error}"))
-}
-
-fn path_of_shipped(name: &str) -> String {
-    format!("{}/../../studies/{name}.toml", env!("CARGO_MANIFEST_DIR"))
+fn built_in(name: &str) -> Study {
+    Study::built_in(name).unwrap_or_else(|| panic!("{name} is built in"))
 }
 
 /// A study of the other systems, written down to see that it can be said.
-fn other(name: &str) -> Study {
-    let path = format!("{}/tests/studies/{name}.toml", env!("CARGO_MANIFEST_DIR"));
-    plimsoll_lab::find::find(&path).unwrap_or_else(|error| panic!("{error}"))
+fn other(text: &str) -> Study {
+    Study::parse(text, "other.toml").unwrap_or_else(|error| panic!("{error}"))
 }
 
 fn process<'a>(workload: &'a Workload, name: &str) -> &'a Process {
@@ -72,7 +66,7 @@ fn the_first_study_is_read_as_meant() {
 
 #[test]
 fn memory_hogs_is_read_as_meant() {
-    let study = shipped("memory-hogs");
+    let study = built_in("memory-hogs");
     let access = |arm: &str, process_name: &str, label: &str| {
         let scenario = study.scenario(arm, 1).unwrap();
         match labelled(&process(&scenario.workload, process_name).steps, label) {
@@ -118,7 +112,7 @@ fn memory_hogs_is_read_as_meant() {
 
 #[test]
 fn remedies_for_the_writer_can_be_said() {
-    let study = shipped("memory-hogs");
+    let study = built_in("memory-hogs");
     let arm = |name: &str| study.scenario(name, 1).unwrap();
     let group = |name: &str, of: &str| process(&arm(name).workload, of).cgroup.clone();
     assert_eq!(arm("default").workload.cgroups, []);
@@ -165,7 +159,7 @@ fn remedies_for_the_writer_can_be_said() {
 
 #[test]
 fn working_set_is_read_as_meant() {
-    let study = shipped("working-set");
+    let study = built_in("working-set");
     let scenario = study.scenario("memory.low", 1).unwrap();
     assert_eq!(scenario.workload.deadline, Some(Nanos(120_000_000_000)));
     let reader = process(&scenario.workload, "re-reader");
@@ -185,7 +179,7 @@ fn working_set_is_read_as_meant() {
 
 #[test]
 fn swap_may_be_compressed_memory() {
-    let text = std::fs::read_to_string(path_of_shipped("working-set")).unwrap();
+    let text = built_in("working-set").text;
     let zram = "[[machine.swap]]\nzram-ratio = 3\nsize = \"256 MiB\"\n[[machine.disk]]";
     let study = Study::parse(&text.replacen("[[machine.disk]]", zram, 1), "test").unwrap();
     assert_eq!(
@@ -196,7 +190,7 @@ fn swap_may_be_compressed_memory() {
 
 #[test]
 fn writeback_can_be_said() {
-    let study = other("writeback");
+    let study = other(include_str!("studies/writeback.toml"));
     let names: Vec<&str> = study.arms.iter().map(|arm| arm.name.as_str()).collect();
     assert_eq!(names.len(), 12);
     assert_eq!(names[9], "ratio, background 90");
@@ -251,7 +245,7 @@ fn writeback_can_be_said() {
 
 #[test]
 fn ksm_lets_the_daemon_decide_on_its_own_arm_and_the_guests_have_their_arms_pages() {
-    let study = shipped("ksm");
+    let study = built_in("ksm");
     let decisions = |arm: &str| {
         let scenario = study.scenario(arm, 1).unwrap();
         let steps = &process(&scenario.workload, "administrator").steps;
@@ -287,7 +281,7 @@ fn bursts_lets_each_daemon_decide_on_its_own_arm() {
         };
         steps.iter().flat_map(of_step).collect()
     }
-    let study = shipped("bursts");
+    let study = built_in("bursts");
     for (arm, expected) in [
         ("guard", vec![]),
         ("adaptivemmd", vec![Daemon::Adaptivemmd]),
@@ -302,7 +296,7 @@ fn bursts_lets_each_daemon_decide_on_its_own_arm() {
 
 #[test]
 fn ksm_can_be_said() {
-    let study = other("ksm");
+    let study = other(include_str!("studies/ksm.toml"));
     assert_eq!(study.arms.len(), 9);
     let scenario = study.scenario("smart scan, pages 9000", 1).unwrap();
     assert_eq!(scenario.arm_settings.get("ksm.pages_to_scan"), Some("9000"));
@@ -342,20 +336,5 @@ fn an_unknown_arm_names_the_nearest() {
     assert_eq!(
         error.to_string(),
         "study min-free-kbytes has no arm `rased`; did you mean `raised`?"
-    );
-}
-
-#[test]
-fn an_unknown_study_names_the_nearest() {
-    let error = plimsoll_lab::find::find("min-free-kbyte")
-        .unwrap_err()
-        .to_string();
-    assert!(error.contains("did you mean `min-free-kbytes`?"), "{error}");
-    let error = plimsoll_lab::find::find("/no/such/study.toml")
-        .unwrap_err()
-        .to_string();
-    assert!(
-        error.contains("/no/such/study.toml: No such file"),
-        "{error}"
     );
 }

@@ -1,12 +1,9 @@
 //! What real loads need in a study: read as meant, or refused in one line.
 
-use std::fs;
-use std::path::{Path, PathBuf};
-
 use mm::units::Nanos;
+use plimsoll_study::measure::{Over, Source};
+use plimsoll_study::{Study, StudyError};
 use scenario::workload::{Access, Action, Step, Think};
-use study::measure::{Over, Source};
-use study::{Study, StudyError};
 
 const GOOD: &str = r#"name = "loads"
 title = "Loads"
@@ -127,28 +124,5 @@ fn an_operation_may_be_of_several_blocks() {
     for none in ["0", "10001", "-1", "\"8\""] {
         let line = said(none);
         assert!(line.contains("`blocks` in `touch`"), "{line}");
-    }
-}
-
-/// A check of studies that came later must not leave benchmarks behind that nobody runs.
-#[test]
-fn the_studies_of_the_benchmarks_are_read_too() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches");
-    let entries = |folder: &Path| {
-        let entries = fs::read_dir(folder).expect("a folder");
-        entries
-            .map(|entry| entry.expect("an entry").path())
-            .collect::<Vec<_>>()
-    };
-    let folders = entries(&folder).into_iter().filter(|path| path.is_dir());
-    let files = folders.flat_map(|folder| entries(&folder));
-    let is_study = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "toml");
-    let studies: Vec<PathBuf> = files.filter(is_study).collect();
-    assert!(studies.len() >= 5, "{studies:?}");
-    for path in studies {
-        let text = fs::read_to_string(&path).expect("a study");
-        if let Err(why) = Study::parse(&text, &path.to_string_lossy()) {
-            panic!("{why}");
-        }
     }
 }

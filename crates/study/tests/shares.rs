@@ -1,7 +1,7 @@
 //! Sizes as shares of what is available: where they may stand, and what is refused.
 
+use plimsoll_study::Study;
 use scenario::workload::{Action, Size};
-use study::Study;
 
 fn study(file: &str, region: &str) -> Result<Study, String> {
     let text = format!(

@@ -2,9 +2,9 @@
 //! what is wrong and the way out.
 
 use expect_test::{Expect, expect};
-use study::Study;
+use plimsoll_study::Study;
 
-const GOOD: &str = include_str!("data/small-study.toml");
+const GOOD: &str = include_str!("studies/small-study.toml");
 
 const SHOWN: &str = r#"
 [[chart]]

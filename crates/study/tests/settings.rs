@@ -2,7 +2,7 @@
 //! that are not there. Each is refused in one line with the place and the way out.
 
 use expect_test::{Expect, expect};
-use study::Study;
+use plimsoll_study::Study;
 
 /// A study whose arm has these settings.
 fn study(settings: &str) -> String {
