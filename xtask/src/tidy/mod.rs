@@ -11,6 +11,7 @@ mod modules;
 mod paths;
 mod reference;
 mod rust;
+mod sizes;
 mod structs;
 mod tokens;
 mod tunables;
@@ -66,6 +67,7 @@ fn keep(sources: &[Source]) -> Result<()> {
         bail!("{} house rules broken", violations.len());
     }
     println!("tidy: {} rules hold", RULES.len());
+    print!("{}", sizes::table(sources));
     if let Some(circle) = circles::all(sources).first() {
         println!("{}", circle.summary());
     }
