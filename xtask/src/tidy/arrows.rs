@@ -103,7 +103,7 @@ const CRATES: &[Crate] = &[
     Crate {
         name: "lab",
         may_use: &[
-            "files", "mm", "scenario", "guard", "sim", "evidence", "look", "study",
+            "files", "mm", "shapes", "scenario", "guard", "sim", "evidence", "look", "study",
         ],
         reach: Reach::Without(&["clap", "anyhow"]),
     },

@@ -7,6 +7,7 @@
 pub mod arms;
 mod chart;
 mod curves;
+pub mod data;
 mod figures;
 pub mod gather;
 mod html;

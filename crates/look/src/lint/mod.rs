@@ -7,6 +7,7 @@
 pub mod allow;
 mod choice;
 pub mod fix;
+pub mod json;
 pub mod known;
 pub mod machine;
 pub mod page;

@@ -3,7 +3,6 @@
 mod fixing;
 mod github;
 mod human;
-pub(crate) mod json;
 mod sarif;
 mod settings;
 mod targets;
@@ -12,7 +11,7 @@ use std::io::Write as _;
 use std::path::PathBuf;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use look::lint::{Choice, Report, Severity, page};
+use look::lint::{Choice, Report, Severity, json, page};
 use mm::text::one_line;
 
 use crate::exit::{ExitCode, heard};
@@ -163,7 +162,10 @@ fn written(args: &Args, report: &Report, targets: &Targets) -> anyhow::Result<St
     };
     Ok(match format {
         Format::Human => human::text(report, targets, term::canvas()),
-        Format::Json => json::text(report, targets),
+        Format::Json => {
+            let machine = targets.machine.as_deref();
+            json::text(report, machine, &targets.problems) + "\n"
+        }
         Format::Sarif => sarif::text(report, targets),
         Format::Github => github::text(report, targets),
     })

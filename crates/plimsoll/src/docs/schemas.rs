@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use lab::report::data;
 use look::compare::Compare;
 use look::explain::Explanation;
 use look::explain::overview::Overview;
@@ -11,8 +12,7 @@ use shapes::Shape;
 
 use super::Documents;
 use crate::changing::told;
-use crate::cmd::{calibrate, fidelity, guard, ksm, lint, replay, studies, trial};
-use crate::results::data;
+use crate::cmd::{calibrate, fidelity, guard, ksm, replay, studies, trial};
 
 pub(super) fn schemas() -> Documents {
     Documents::from([
@@ -29,7 +29,7 @@ pub(super) fn schemas() -> Documents {
         schema::<guard::json::Status<'_>>(),
         schema::<View>(),
         schema::<ksm::figures::Figures>(),
-        schema::<lint::json::Document<'_>>(),
+        schema::<look::lint::json::Document<'_>>(),
         schema::<replay::Report>(),
         schema::<studies::Document>(),
         schema::<data::Document<'_>>(),

@@ -1,7 +1,5 @@
 //! What a study came to, as JSON and as CSV.
 
-use lab::report::Pair;
-use lab::report::arms::arms;
 use schemars::JsonSchema;
 use serde::Serialize;
 use shapes::Shape;
@@ -12,9 +10,12 @@ use study::stats;
 use study::verdict::{self, Basis};
 use study::verdicts::ArmVerdict;
 
-/// What is printed.
+use super::arms::arms;
+use super::pair::Pair;
+
+/// The document: what every arm came to on each kernel.
 #[derive(Debug, JsonSchema, Serialize)]
-pub(crate) struct Document<'a> {
+pub struct Document<'a> {
     study: &'a str,
     title: &'a str,
     question: &'a str,
@@ -100,8 +101,9 @@ struct Rank {
     rank: String,
 }
 
-/// One line of JSON.
-pub(crate) fn json(study: &Study, pairs: &[Pair], notes: &[String], problems: &[String]) -> String {
+/// One line of JSON, without its end.
+#[must_use]
+pub fn json(study: &Study, pairs: &[Pair], notes: &[String], problems: &[String]) -> String {
     let document = Document {
         study: &study.name,
         title: &study.title,
@@ -114,7 +116,8 @@ pub(crate) fn json(study: &Study, pairs: &[Pair], notes: &[String], problems: &[
 }
 
 /// A line for each measure of each arm on each kernel, below a head.
-pub(crate) fn csv(study: &Study, pairs: &[Pair]) -> String {
+#[must_use]
+pub fn csv(study: &Study, pairs: &[Pair]) -> String {
     let figure = |of: &str| ["median", "min", "max", "runs"].map(|it| format!("{of}_{it}"));
     let mut head: Vec<String> = ["study", "kernel", "measure", "arm", "unit"]
         .map(str::to_owned)
@@ -128,7 +131,7 @@ pub(crate) fn csv(study: &Study, pairs: &[Pair]) -> String {
         "measured_two_outcomes",
     ];
     head.extend(more.map(str::to_owned));
-    let mut text = lab::csv::line(&head);
+    let mut text = crate::csv::line(&head);
     for pair in pairs {
         let verdicts = pair.verdicts(study);
         for row in pair.rows(study) {
@@ -150,7 +153,7 @@ pub(crate) fn csv(study: &Study, pairs: &[Pair]) -> String {
                     .to_owned(),
             );
             cells.extend([&row.model, &row.kernel].map(|it| two_outcomes(it, row.unit)));
-            text += &lab::csv::line(&cells);
+            text += &crate::csv::line(&cells);
         }
     }
     text

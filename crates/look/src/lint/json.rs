@@ -1,16 +1,16 @@
 //! What was found, as a JSON document.
 
-use look::lint::fix::Fix;
-use look::lint::report::{Finding, Unknown};
-use look::lint::{Report, Severity};
 use schemars::JsonSchema;
 use serde::Serialize;
 use shapes::Shape;
 
-use super::targets::Targets;
+use super::fix::Fix;
+use super::report::{Finding, Unknown};
+use super::{Report, Severity};
 
-#[derive(JsonSchema, Serialize)]
-pub(crate) struct Document<'a> {
+/// What is wrong with settings, and what could not be told.
+#[derive(Debug, JsonSchema, Serialize)]
+pub struct Document<'a> {
     /// Of which machine the numbers are; `null` without one.
     machine: Option<&'a str>,
     /// Files that were read, those of live values among them.
@@ -28,7 +28,7 @@ impl Shape for Document<'_> {
 }
 
 /// A finding, or a question that could not be answered.
-#[derive(JsonSchema, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 struct Entry<'a> {
     /// The rule's name; its page is docs/rules/NAME.md.
     rule: &'static str,
@@ -48,32 +48,34 @@ struct Entry<'a> {
     needs: Option<&'static str>,
 }
 
-#[derive(Clone, Copy, JsonSchema, Serialize)]
+#[derive(Clone, Copy, Debug, JsonSchema, Serialize)]
 #[serde(rename_all = "snake_case")]
 enum Status {
     Found,
     Unknown,
 }
 
-#[derive(JsonSchema, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 struct Change<'a> {
     line: usize,
     /// `null` where the line goes.
     with: Option<&'a str>,
 }
 
-/// One document in a line.
-pub(super) fn text(report: &Report, targets: &Targets) -> String {
+/// One line, without its end. `machine` is whose numbers these are, `problems` what could not be
+/// read.
+#[must_use]
+pub fn text(report: &Report, machine: Option<&str>, problems: &[String]) -> String {
     let found = report.findings.iter().map(found);
-    let problems = targets.problems.iter().chain(&report.problems);
+    let problems = problems.iter().chain(&report.problems);
     let document = Document {
-        machine: targets.machine.as_deref(),
+        machine,
         files: report.texts,
         settings: report.settings,
         findings: found.chain(report.unknown.iter().map(unknown)).collect(),
         problems: problems.map(String::as_str).collect(),
     };
-    shapes::text(&document) + "\n"
+    shapes::text(&document)
 }
 
 fn found(finding: &Finding) -> Entry<'_> {
