@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 
 use super::free::{self, Unit};
 use super::reading::Piece;
-use super::{kind, lines, merging, numa, zones};
+use super::{containers, kind, lines, merging, numa, zones};
 use crate::series;
 use mm::notes::FACTS;
 
@@ -23,6 +23,7 @@ pub(super) fn close(piece: Piece, unit: Unit) -> (Vec<Piece>, Passed) {
         "top" => (head_of_top(piece), Vec::new()),
         "lscpu" => (cpus(&piece).into_iter().collect(), Vec::new()),
         "meminfo of a node" => (nodes(piece), Vec::new()),
+        "stats of containers" => (files_of(&piece, containers::files(&piece.text)), Vec::new()),
         "numactl" | "numastat" => (files_of(&piece, numa::files(&piece.text)), Vec::new()),
         "ksm" => (files_of_merging(&piece), Vec::new()),
         "kernel log" => kernel_log(piece),

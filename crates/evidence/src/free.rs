@@ -134,7 +134,7 @@ fn has_unit(word: &str) -> bool {
 }
 
 /// A number of `free -h` in KiB: `312Mi`, `9.8G`, `0B`. Of `--si` it is 2 to 10 % too large.
-fn rounded(value: &str) -> Option<u64> {
+pub(super) fn rounded(value: &str) -> Option<u64> {
     let end = value.find(|c: char| c.is_ascii_alphabetic())?;
     let (number, unit) = value.split_at(end);
     let number: f64 = number.parse().ok()?;

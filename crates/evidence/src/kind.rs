@@ -4,7 +4,7 @@
 //! and goes on while lines fit. A path below [`super::TOOLS`] is kept as it is; an empty one is
 //! of a text that says nothing of memory.
 
-use super::{groups, log, merging, numa, tables};
+use super::{containers, groups, log, merging, numa, tables};
 
 /// A row of the table.
 #[derive(Clone, Copy, Debug)]
@@ -91,6 +91,19 @@ pub const KINDS: &[Kind] = &[
         goes_on: Some(tables::node_item),
         blank: Blank::Belongs,
     },
+    Kind {
+        what: "stats of containers",
+        path: Some("plimsoll/tools/docker"),
+        begins: containers::head,
+        goes_on: Some(containers::row),
+        blank: Blank::Ends,
+    },
+    tool(
+        "zramctl",
+        "plimsoll/tools/zramctl",
+        tables::zramctl,
+        Blank::Ends,
+    ),
     Kind {
         what: "numactl",
         path: Some("plimsoll/tools/numactl"),

@@ -13,6 +13,7 @@ extern crate alloc;
 pub mod clean;
 mod close;
 pub mod command;
+mod containers;
 pub mod free;
 pub mod gather;
 pub mod groups;

@@ -468,6 +468,12 @@ pub(super) fn uptime(line: &str) -> bool {
     line.contains(" up ") && line.contains("load average:") && !line.starts_with("top - ")
 }
 
+/// The head of `zramctl`.
+pub(super) fn zramctl(line: &str) -> bool {
+    let mut words = line.split_ascii_whitespace();
+    words.next() == Some("NAME") && words.any(|word| word == "COMPR")
+}
+
 /// The head of `df`.
 pub(super) fn df(line: &str) -> bool {
     line.starts_with("Filesystem ") && line.ends_with("Mounted on")

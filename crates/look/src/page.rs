@@ -207,14 +207,10 @@ fn wrap(text: &str, room: usize) -> Vec<String> {
     lines
 }
 
-/// A word, in parts where it has no room: flags are joined by bars.
+/// A word, in parts where it has no room: flags are joined by bars, paths by slashes.
 fn parts(word: &str, room: usize) -> impl Iterator<Item = &str> {
-    let bar = if word.chars().count() > room {
-        '|'
-    } else {
-        '\n'
-    };
-    word.split_inclusive(bar)
+    let is_long = word.chars().count() > room;
+    word.split_inclusive(move |c| is_long && "|/".contains(c))
 }
 
 /// A command in lines that a shell reads as one.

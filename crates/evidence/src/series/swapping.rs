@@ -22,7 +22,8 @@ pub enum Swapping {
     In,
     /// Both, but less than [`BOTH_WAYS`] or in fewer than [`ROWS`] rows together.
     Both,
-    /// At least [`BOTH_WAYS`] in and out in at least [`ROWS`] rows together.
+    /// At least [`BOTH_WAYS`] in and out in at least [`ROWS`] rows together, or in all
+    /// of two.
     Thrashing,
 }
 
@@ -31,7 +32,8 @@ impl Series {
     #[must_use]
     pub fn swapping(&self) -> Option<Swapping> {
         let (read, written) = (self.summary(Item::SwapIn)?, self.summary(Item::SwapOut)?);
-        if self.thrashing().len() >= ROWS {
+        let enough = ROWS.min(read.count).max(2);
+        if self.thrashing().len() >= enough {
             return Some(Swapping::Thrashing);
         }
         Some(match (read.max > 0.0, written.max > 0.0) {

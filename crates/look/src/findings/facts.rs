@@ -10,6 +10,7 @@ use mm::memcg::Memcg;
 use mm::meminfo::Meminfo;
 use mm::recompute::{Node, Place, Standing};
 use mm::snapshot::Snapshot;
+use mm::swaps::SwapArea;
 use mm::units::{Bytes, Kib, PageSize, Pages};
 use mm::zoneinfo::{Zone, Zoneinfo};
 
@@ -90,12 +91,26 @@ impl<'a> Looked<'a> {
         self.frame.files.iter().filter_map(of_node).collect()
     }
 
-    /// An amount by its name in meminfo, or the same of a report.
+    /// An amount by its name in meminfo, or the same of the areas of swap or of a report.
     pub(super) fn amount(&self, item: &'static str) -> Fact<Kib> {
+        let of_swaps = || self.of_swaps(item);
         match (self.meminfo(), &self.holders) {
-            (Ok(meminfo), _) => meminfo.get(item).ok_or(Missing(item)),
-            (Err(missing), None) => Err(missing),
+            (Ok(meminfo), _) => meminfo.get(item).or_else(of_swaps).ok_or(Missing(item)),
+            (Err(missing), None) => of_swaps().ok_or(missing),
             (Err(missing), Some(holders)) => self.of_report(item, holders).ok_or(missing),
+        }
+    }
+
+    /// `/proc/swaps` lists all areas with their size and use.
+    fn of_swaps(&self, item: &str) -> Option<Kib> {
+        let areas = &self.snapshot.swaps.as_ref()?.areas;
+        let sum = |part: fn(&SwapArea) -> Kib| {
+            areas.iter().map(part).fold(Kib::ZERO, Kib::saturating_add)
+        };
+        match item {
+            "SwapTotal" => Some(sum(|area| area.size)),
+            "SwapFree" => Some(sum(|area| Kib(area.size.0.saturating_sub(area.used.0)))),
+            _ => None,
         }
     }
 

@@ -3,7 +3,7 @@
 use crate::fact::{Fact, Missing, or_unsaid};
 use crate::share::Share;
 use mm::hierarchy::Protection;
-use mm::memcg::{Limit, Memcg};
+use mm::memcg::{Limit, Memcg, MemoryStat};
 use mm::units::Bytes;
 
 use super::facts::Looked;
@@ -53,11 +53,14 @@ const UNNAMED: &str = "unnamed";
 /// A group uses all that it may, and has hit its limit.
 pub(super) fn at_the_limit(looked: &Looked<'_>) -> Answer {
     let full = |(name, group): (&str, &Memcg)| {
-        let (used, limit) = (group.current?, group.max?.bytes()?);
+        let (used, limit) = (used(group)?, limit(group)?);
         let near = used.0 >= limit.0 - limit.0 / 50 && limit > Bytes::ZERO;
-        let hits = group.event("max").or(group.failures)?;
-        let refused = group.event("oom").is_none_or(|refused| refused > 0);
-        (near && hits > 0).then(|| (name.to_owned(), used, limit, hits, (cache(group), refused)))
+        let hits = group.event("max").or(group.failures);
+        let refused = group
+            .event("oom")
+            .map_or(hits.is_some(), |refused| refused > 0);
+        let found = (name.to_owned(), used, limit, hits, (cache(group), refused));
+        (near && hits != Some(0)).then_some(found)
     };
     let all = looked.groups()?.filter_map(full);
     let most = all.max_by_key(|&(_, _, _, hits, _)| hits);
@@ -68,10 +71,14 @@ pub(super) fn at_the_limit(looked: &Looked<'_>) -> Answer {
             _ => Severity::Warning,
         };
         let cache = cache.map(|cache| format!(" {cache} of it is page cache, which can go."));
+        let hits = match hits {
+            Some(hits) => format!("it was hit {hits} times"),
+            None => "how often it was hit is not in this evidence".to_owned(),
+        };
         Said::new(
             severity,
             format!(
-                "{} is at its limit: {used} of {limit}; it was hit {hits} times.{}",
+                "{} is at its limit: {used} of {limit}; {hits}.{}",
                 shown(&name),
                 cache.as_deref().unwrap_or("")
             ),
@@ -80,6 +87,26 @@ pub(super) fn at_the_limit(looked: &Looked<'_>) -> Answer {
         )
         .not("more RAM for the machine: the group's limit refuses")
     }))
+}
+
+/// What a group uses; of v1 at least what its `memory.stat` charges, which leaves out the kernel's.
+fn used(group: &Memcg) -> Option<Bytes> {
+    let charged = |stat: &MemoryStat| {
+        let both = |names: [&str; 2]| Some(stat.get(names[0])?.saturating_add(stat.get(names[1])?));
+        both(["total_rss", "total_cache"])
+            .or_else(|| both(["rss", "cache"]))
+            .map(Bytes)
+    };
+    group.current.or_else(|| charged(group.stat.as_ref()?))
+}
+
+/// The limit of a group, or of v1 the lowest up to its root.
+fn limit(group: &Memcg) -> Option<Bytes> {
+    let of_stat = || {
+        let limit = group.stat.as_ref()?.get("hierarchical_memory_limit")?;
+        Limit::parse("memory.stat", &limit.to_string()).ok()
+    };
+    group.max.or_else(of_stat)?.bytes()
 }
 
 /// The page cache of a group, without what is shared.

@@ -223,6 +223,50 @@ fn nodes_are_compared_by_their_meminfo_where_no_zones_are_there() {
 }
 
 #[test]
+fn the_areas_of_swap_alone_say_that_it_is_full() {
+    let swaps = |name: &str, used: u32| {
+        format!("Filename\tType\tSize\tUsed\tPriority\n/dev/{name} partition 1000 {used} 5\n")
+    };
+    let with = |name, used| names(&[("proc/swaps", &swaps(name, used))]);
+    assert_eq!(with("sda2", 950), ["swap-full"]);
+    assert_eq!(with("zram0", 950), ["zram-full"]);
+    assert_eq!(with("zram0", 100), [""; 0]);
+}
+
+#[test]
+fn zramctl_alone_says_what_zram_holds() {
+    let table = |data| {
+        format!(
+            "NAME       ALGORITHM DISKSIZE DATA COMPR TOTAL STREAMS MOUNTPOINT\n\
+             /dev/zram0 lzo-rle       7.7G {data}  3.9G  4.1G       8 [SWAP]\n"
+        )
+    };
+    let tool = format!("{}zramctl", evidence::TOOLS);
+    assert_eq!(names(&[(&tool, &table("7.6G"))]), ["zram-full"]);
+    let total = ("proc/meminfo", "MemTotal: 16000000 kB\n");
+    assert_eq!(names(&[(&tool, &table("3.6G")), total]), ["zram-holds"]);
+}
+
+#[test]
+fn a_group_at_its_limit_is_found_without_a_count_of_hits() {
+    let group = |used: &str, more: &[(&str, &str)]| {
+        let files = [
+            ("sys/fs/cgroup/a/memory.current", used),
+            ("sys/fs/cgroup/a/memory.max", "1000000\n"),
+        ];
+        names(&[&files, more].concat())
+    };
+    assert_eq!(group("990000\n", &[]), ["group-limit"]);
+    assert_eq!(group("900000\n", &[]), [""; 0]);
+    let events = "low 0\nhigh 0\nmax 0\noom 0\noom_kill 0\n";
+    let never = [("sys/fs/cgroup/a/memory.events", events)];
+    assert_eq!(group("990000\n", &never), [""; 0]);
+    let stat = "cache 60000\nrss 930000\nhierarchical_memory_limit 1000000\n";
+    let old = "sys/fs/cgroup/memory/a/memory.stat";
+    assert_eq!(names(&[(old, stat)]), ["group-limit"]);
+}
+
+#[test]
 fn a_commit_limit_binds_under_strict_overcommit_only() {
     let text = "CommitLimit: 100 kB\nCommitted_AS: 95 kB\n";
     let with = |mode| {

@@ -1,6 +1,7 @@
 //! Swap that is compressed memory: full, or much of memory by itself.
 
 use crate::fact::{Fact, Missing, or_unsaid};
+use mm::quantity;
 use mm::units::{Bytes, Kib};
 
 use super::capacity::{by_available, is_full, of_total, share};
@@ -15,10 +16,63 @@ pub(super) fn is_all_swap(looked: &Looked<'_>) -> Fact<bool> {
     Ok(on_zram && !areas.is_empty())
 }
 
+/// What `zramctl` prints of a device.
+struct Listed {
+    size: Kib,
+    data: Kib,
+    /// What it takes of memory.
+    total: Kib,
+    is_swap: bool,
+}
+
+/// The devices that `zramctl` lists.
+fn listed(looked: &Looked<'_>) -> Vec<Listed> {
+    let mut lines = looked.tool("zramctl").into_iter().flat_map(str::lines);
+    let head: Vec<&str> = lines
+        .next()
+        .into_iter()
+        .flat_map(str::split_whitespace)
+        .collect();
+    let device = |line: &str| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let of = |name| {
+            words
+                .get(head.iter().position(|column| *column == name)?)
+                .copied()
+        };
+        let amount = |name| Some(Kib(quantity::size(of(name)?).ok()?.0 / 1024));
+        Some(Listed {
+            size: amount("DISKSIZE")?,
+            data: amount("DATA")?,
+            total: amount("TOTAL")?,
+            is_swap: words.contains(&"[SWAP]"),
+        })
+    };
+    lines.filter_map(device).collect()
+}
+
+/// Total and free of all swap, and whether it is on zram.
+fn of_swap(looked: &Looked<'_>) -> Fact<(Kib, Kib, bool)> {
+    let areas = || {
+        let (total, free) = (looked.amount("SwapTotal")?, looked.amount("SwapFree")?);
+        Ok((total, free, is_all_swap(looked)?))
+    };
+    let swap = listed(looked).into_iter().filter(|device| device.is_swap);
+    let by_zramctl = swap.reduce(|a, b| Listed {
+        size: a.size.saturating_add(b.size),
+        data: a.data.saturating_add(b.data),
+        ..a
+    });
+    areas().or_else(|missing| {
+        let all = by_zramctl.ok_or(missing)?;
+        Ok((all.size, Kib(all.size.0.saturating_sub(all.data.0)), true))
+    })
+}
+
 /// Swap is all but full, and is memory itself.
 pub(super) fn full(looked: &Looked<'_>) -> Answer {
-    let (total, free) = (looked.amount("SwapTotal")?, looked.amount("SwapFree")?);
-    if !is_all_swap(looked)? || !is_full(free, total) {
+    let (total, free, is_all_swap) = of_swap(looked)?;
+    if !is_all_swap || !is_full(free, total) {
         return Ok(None);
     }
     let held = held(looked).ok();
@@ -71,7 +125,9 @@ fn held(looked: &Looked<'_>) -> Fact<Kib> {
     let devices = looked.snapshot().zram.values();
     let used = devices.filter_map(|zram| zram.memory.map(|memory| memory.used));
     let zram = used.reduce(|a, b| Bytes(a.0.saturating_add(b.0)));
+    let by_zramctl = || listed(looked).into_iter().map(|device| device.total);
     let zram = zram.map(|bytes| Kib(bytes.0 / 1024));
+    let zram = zram.or_else(|| by_zramctl().reduce(Kib::saturating_add));
     let zswap = looked.amount("Zswap").ok();
     let pages = || Some(looked.bytes(looked.counter("nr_zspages").ok()?));
     let both = zram.into_iter().chain(zswap).reduce(Kib::saturating_add);

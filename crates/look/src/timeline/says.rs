@@ -45,6 +45,7 @@ pub(super) fn all(series: &Series) -> Vec<Said> {
         blocked(series),
         io_wait(series),
         memory(series),
+        short(series),
         swap_used(series),
     ];
     parts.into_iter().flatten().collect()
@@ -85,8 +86,8 @@ fn swapping(series: &Series) -> Option<Said> {
         },
         Swapping::Both => Said {
             what: format!(
-                "Swap moves both ways, but is not thrashing: out up to {most_written}, in up to \
-                 {most_read}."
+                "Swap moves both ways, too little or for too short a time to be called thrashing: \
+                 out up to {most_written}, in up to {most_read}."
             ),
             rule: Some(rule),
             finding: Some(("thrashing-anonymous-pages", Severity::Warning)),
@@ -274,6 +275,42 @@ fn memory(series: &Series) -> Option<Said> {
             "From first to last row: {}{meaning}.",
             changes.join(", ")
         ))
+    })
+}
+
+/// Percent of memory below which what is free or page cache is little, and very little.
+const LITTLE: [f64; 2] = [10.0, 5.0];
+
+/// The row in which free pages and page cache were the least of what is free or on a list: with
+/// reclaimable slab they are all that can be had without swapping.
+fn short(series: &Series) -> Option<Said> {
+    let sum = |items: &[Item], row| {
+        items
+            .iter()
+            .try_fold(0.0, |sum, &item| Some(sum + series.value(item, row)?))
+    };
+    let row = |row| {
+        let given = sum(&[Item::Free, Item::Buffers, Item::Cached], row)?;
+        let all = sum(&[Item::Free, Item::Active, Item::Inactive], row)?;
+        (all > 0.0).then(|| (100.0 * given / all, given, row))
+    };
+    let rows = (0..series.rows.len()).filter_map(row);
+    let (share, given, row) = rows.min_by(|a, b| a.0.total_cmp(&b.0))?;
+    let severity = match LITTLE.map(|limit| share < limit) {
+        [_, true] => Severity::Critical,
+        [true, _] => Severity::Warning,
+        _ => return None,
+    };
+    let given = amount(Item::Free, given);
+    Some(Said {
+        what: format!(
+            "Free memory and page cache were {given}{}, {share:.0} % of what is free or on a list.",
+            when(series, row)
+        ),
+        rule: Some(
+            "with reclaimable slab they are all that can be had without swapping".to_owned(),
+        ),
+        finding: Some(("available-low", severity)),
     })
 }
 

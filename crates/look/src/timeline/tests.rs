@@ -75,46 +75,49 @@ fn sar_of_a_machine_that_thrashes() {
         Charset::Ascii,
         &expect![[r#"
 
-        Timeline: sar, 59 rows, 16:43:58 to 16:45:17, Linux 6.1.0-56-cloud-amd64
-          Swap moves both ways, but is not thrashing: out up to 13.7 MiB/s at 16:44:22,
-          in up to 1.8 MiB/s at 16:44:25. (thrashing: at least 1 MiB/s both ways in 3
-          rows together)
-          Tasks had to reclaim for themselves in 11 of 59 rows: 58 % of the scanning was
-          direct. Of what was scanned 15 % was freed: most of it was in use, dirty or
-          locked. The most was scanned at 16:44:15. (poor below 50 %)
-          Major faults, each a wait for a read: 30/s on average, up to 465/s at
-          16:44:25.
-          From first to last row: MemAvailable 273 MiB to 287 MiB (least 5.2 MiB at
-          16:44:18), page cache 27.3 MiB to 19.7 MiB (least 19.3 MiB at 16:44:15): the
-          page cache shrinks.
-          Swap used grows from 0 B to 11.4 MiB.
-                                    first       last      worst  at
-          MemAvailable            273 MiB    287 MiB    5.2 MiB  16:44:18   +._____#####
-          free                    272 MiB    151 MiB    3.3 MiB  16:44:18   +._____#*+==
-          page cache             27.3 MiB   19.7 MiB   19.3 MiB  16:44:15   ###+++++++++
-          buffers                   4 KiB    137 MiB        0 B  16:44:15   ________.-+#
-          active lists            5.4 MiB   17.2 MiB   19.3 MiB  16:44:15   :::#*####*##
-          inactive lists         38.1 MiB    146 MiB    305 MiB  16:44:13   :*#####_.:--
-          anonymous              16.1 MiB    6.5 MiB    291 MiB  16:44:15   :*#####_____
-          slab                   16.5 MiB   17.3 MiB   17.3 MiB  16:45:17   ############
-          dirty                       0 B        0 B        0 B  16:43:58   ____________
-          swap used                   0 B   11.4 MiB   70.4 MiB  16:44:28   ___:*##.....
-          swap-ins                  0 B/s      0 B/s  1.8 MiB/s  16:44:25   _____#______
-          swap-outs                 0 B/s      0 B/s 13.7 MiB/s  16:44:22   ___-#+______
-          scanned by kswapd         0.0/s      0.0/s    13394/s  16:44:15   ___#::______
-          scanned directly          0.0/s      0.0/s    40576/s  16:44:15   ___#________
-          stolen                    0.0/s      0.0/s     3143/s  16:44:22   ___=#+______
-          major faults              0.0/s      0.0/s      465/s  16:44:25   _____#______
-          read from disks           0 B/s  6.9 MiB/s 24.5 MiB/s  16:45:03   ________.#::
-          written to disks          0 B/s      0 B/s 13.7 MiB/s  16:44:22   ___=#+______
-          Swapped pages are taken as 4 KiB: the amounts are whole pages.
-          pgsteal/s is halved: it exceeds the scans, since this sysstat adds up
-          pgsteal_anon and pgsteal_file, which are the same pages again (its issue 415);
-          %vmeff likewise.
-          sar has no watermarks, zones or limits of control groups, so it does not tell
-          why memory was reclaimed. Send /proc/zoneinfo and /proc/meminfo, and
-          /proc/vmstat twice, 10 s apart.
-    "#]],
+            Timeline: sar, 59 rows, 16:43:58 to 16:45:17, Linux 6.1.0-56-cloud-amd64
+              Swap moves both ways, too little or for too short a time to be called
+              thrashing: out up to 13.7 MiB/s at 16:44:22, in up to 1.8 MiB/s at 16:44:25.
+              (thrashing: at least 1 MiB/s both ways in 3 rows together)
+              Tasks had to reclaim for themselves in 11 of 59 rows: 58 % of the scanning was
+              direct. Of what was scanned 15 % was freed: most of it was in use, dirty or
+              locked. The most was scanned at 16:44:15. (poor below 50 %)
+              Major faults, each a wait for a read: 30/s on average, up to 465/s at
+              16:44:25.
+              From first to last row: MemAvailable 273 MiB to 287 MiB (least 5.2 MiB at
+              16:44:18), page cache 27.3 MiB to 19.7 MiB (least 19.3 MiB at 16:44:15): the
+              page cache shrinks.
+              Free memory and page cache were 22.6 MiB at 16:44:18, 7 % of what is free or
+              on a list. (with reclaimable slab they are all that can be had without
+              swapping)
+              Swap used grows from 0 B to 11.4 MiB.
+                                        first       last      worst  at
+              MemAvailable            273 MiB    287 MiB    5.2 MiB  16:44:18   +._____#####
+              free                    272 MiB    151 MiB    3.3 MiB  16:44:18   +._____#*+==
+              page cache             27.3 MiB   19.7 MiB   19.3 MiB  16:44:15   ###+++++++++
+              buffers                   4 KiB    137 MiB        0 B  16:44:15   ________.-+#
+              active lists            5.4 MiB   17.2 MiB   19.3 MiB  16:44:15   :::#*####*##
+              inactive lists         38.1 MiB    146 MiB    305 MiB  16:44:13   :*#####_.:--
+              anonymous              16.1 MiB    6.5 MiB    291 MiB  16:44:15   :*#####_____
+              slab                   16.5 MiB   17.3 MiB   17.3 MiB  16:45:17   ############
+              dirty                       0 B        0 B        0 B  16:43:58   ____________
+              swap used                   0 B   11.4 MiB   70.4 MiB  16:44:28   ___:*##.....
+              swap-ins                  0 B/s      0 B/s  1.8 MiB/s  16:44:25   _____#______
+              swap-outs                 0 B/s      0 B/s 13.7 MiB/s  16:44:22   ___-#+______
+              scanned by kswapd         0.0/s      0.0/s    13394/s  16:44:15   ___#::______
+              scanned directly          0.0/s      0.0/s    40576/s  16:44:15   ___#________
+              stolen                    0.0/s      0.0/s     3143/s  16:44:22   ___=#+______
+              major faults              0.0/s      0.0/s      465/s  16:44:25   _____#______
+              read from disks           0 B/s  6.9 MiB/s 24.5 MiB/s  16:45:03   ________.#::
+              written to disks          0 B/s      0 B/s 13.7 MiB/s  16:44:22   ___=#+______
+              Swapped pages are taken as 4 KiB: the amounts are whole pages.
+              pgsteal/s is halved: it exceeds the scans, since this sysstat adds up
+              pgsteal_anon and pgsteal_file, which are the same pages again (its issue 415);
+              %vmeff likewise.
+              sar has no watermarks, zones or limits of control groups, so it does not tell
+              why memory was reclaimed. Send /proc/zoneinfo and /proc/meminfo, and
+              /proc/vmstat twice, 10 s apart.
+        "#]],
     );
 }
 
@@ -126,31 +129,31 @@ fn vmstat_whose_amounts_stand_still() {
         Charset::Unicode,
         &expect![[r#"
 
-        Timeline: vmstat, 60 rows, 2026-11-25 16:43:56 to 2026-11-25 16:45:00
-          Swap moves both ways, but is not thrashing: out up to 14.1 MiB/s at 16:44:22,
-          in up to 1.9 MiB/s at 16:44:25. (thrashing: at least 1 MiB/s both ways in 3
-          rows together)
-          Tasks were blocked, mostly for a disk, in 11 of 60 rows: up to 1 at 16:44:24.
-          CPUs were idle for a disk 5 % of the time, up to 38.0 % at 16:44:47.
-                                    first       last      worst  at
-          free                    283 MiB    283 MiB    283 MiB  16:43:56   █
-          page cache             36.5 MiB   36.5 MiB   36.5 MiB  16:43:56   █
-          buffers                   4 KiB      4 KiB      4 KiB  16:43:56   █
-          swap used                   0 B        0 B        0 B  16:43:56   ▁
-          swap-ins                  0 B/s  132 KiB/s  1.9 MiB/s  16:44:25   ▁▁▁▁▁█▂▁▁▁▁▂
-          swap-outs                 0 B/s      0 B/s 14.1 MiB/s  16:44:22   ▁▁▁▃▆█▁▁▁▁▁▁
-          read from disks           0 B/s  2.1 MiB/s  5.2 MiB/s  16:44:59   ▁▁▁▁▁▄▁▇▇▄▄█
-          written to disks          0 B/s      0 B/s 14.1 MiB/s  16:44:22   ▁▁▁▃▆█▁▁▁▁▁▁
-          blocked tasks                 0          1          1  16:44:24   ▁▁▁▁▁███████
-          CPU, waits for I/O        0.0 %      0.0 %     38.0 %  16:44:47   ▁▁▁▁▂██▁▄█▂▁
-          The first row is an average since boot: it is left out of the rates.
-          swpd, free and the rest of memory are the same in all rows while pages move:
-          procps 4.0.2 reads them once. They are left out after the first row; take
-          /proc/meminfo.
-          vmstat has no watermarks, zones, limits, MemAvailable or scans, so it does not
-          tell why memory was reclaimed. Send /proc/zoneinfo and /proc/meminfo, and
-          /proc/vmstat twice, 10 s apart.
-    "#]],
+            Timeline: vmstat, 60 rows, 2026-11-25 16:43:56 to 2026-11-25 16:45:00
+              Swap moves both ways, too little or for too short a time to be called
+              thrashing: out up to 14.1 MiB/s at 16:44:22, in up to 1.9 MiB/s at 16:44:25.
+              (thrashing: at least 1 MiB/s both ways in 3 rows together)
+              Tasks were blocked, mostly for a disk, in 11 of 60 rows: up to 1 at 16:44:24.
+              CPUs were idle for a disk 5 % of the time, up to 38.0 % at 16:44:47.
+                                        first       last      worst  at
+              free                    283 MiB    283 MiB    283 MiB  16:43:56   █
+              page cache             36.5 MiB   36.5 MiB   36.5 MiB  16:43:56   █
+              buffers                   4 KiB      4 KiB      4 KiB  16:43:56   █
+              swap used                   0 B        0 B        0 B  16:43:56   ▁
+              swap-ins                  0 B/s  132 KiB/s  1.9 MiB/s  16:44:25   ▁▁▁▁▁█▂▁▁▁▁▂
+              swap-outs                 0 B/s      0 B/s 14.1 MiB/s  16:44:22   ▁▁▁▃▆█▁▁▁▁▁▁
+              read from disks           0 B/s  2.1 MiB/s  5.2 MiB/s  16:44:59   ▁▁▁▁▁▄▁▇▇▄▄█
+              written to disks          0 B/s      0 B/s 14.1 MiB/s  16:44:22   ▁▁▁▃▆█▁▁▁▁▁▁
+              blocked tasks                 0          1          1  16:44:24   ▁▁▁▁▁███████
+              CPU, waits for I/O        0.0 %      0.0 %     38.0 %  16:44:47   ▁▁▁▁▂██▁▄█▂▁
+              The first row is an average since boot: it is left out of the rates.
+              swpd, free and the rest of memory are the same in all rows while pages move:
+              procps 4.0.2 reads them once. They are left out after the first row; take
+              /proc/meminfo.
+              vmstat has no watermarks, zones, limits, MemAvailable or scans, so it does not
+              tell why memory was reclaimed. Send /proc/zoneinfo and /proc/meminfo, and
+              /proc/vmstat twice, 10 s apart.
+        "#]],
     );
 }
 
@@ -165,9 +168,9 @@ fn the_frames_of_a_capture() {
         &expect![[r#"
 
             Timeline: frames of the capture, 16 rows, 45.5 s to 200.6 s
-              Swap moves both ways, but is not thrashing: out up to 5.2 MiB/s at 74.6 s, in
-              up to 1 MiB/s at 80.4 s. (thrashing: at least 1 MiB/s both ways in 3 rows
-              together)
+              Swap moves both ways, too little or for too short a time to be called
+              thrashing: out up to 5.2 MiB/s at 74.6 s, in up to 1 MiB/s at 80.4 s.
+              (thrashing: at least 1 MiB/s both ways in 3 rows together)
               Tasks had to reclaim for themselves in 3 of 16 rows: 43 % of the scanning was
               direct. Of what was scanned 38 % was freed: most of it was in use, dirty or
               locked. The most was scanned at 74.6 s. (poor below 50 %)
@@ -176,6 +179,8 @@ fn the_frames_of_a_capture() {
               From first to last row: MemAvailable 285 MiB to 289 MiB (least 7.8 MiB at 74.6
               s), page cache 27.3 MiB to 19.8 MiB (least 19.4 MiB at 74.6 s): the page cache
               shrinks.
+              Free memory and page cache were 25.3 MiB at 74.6 s, 8 % of what is free or on
+              a list. (with reclaimable slab they are all that can be had without swapping)
               Swap used grows from 0 B to 11.1 MiB.
                                         first       last      worst  at
               MemAvailable            285 MiB    289 MiB    7.8 MiB  74.6 s     ▃▁▁▁████████
