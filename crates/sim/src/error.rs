@@ -98,3 +98,13 @@ pub enum Error {
         limit: &'static str,
     },
 }
+
+impl Error {
+    /// The file or region at `place` has more pages than there are indices left.
+    pub(crate) fn too_large(place: String) -> Self {
+        Self::Unsupported {
+            what: String::from("more than 16 TiB of files and regions"),
+            place,
+        }
+    }
+}

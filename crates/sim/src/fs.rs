@@ -2,7 +2,7 @@
 //! `/proc`.
 
 pub(crate) mod buffer;
+pub(crate) mod drop_caches;
 pub(crate) mod fs_writeback;
 pub(crate) mod jbd2;
 pub(crate) mod proc;
-pub(crate) mod sync;

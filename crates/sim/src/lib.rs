@@ -67,7 +67,7 @@ fn simulate(
 ) -> Result<Capture, Error> {
     machine::refusals::check(scenario)?;
     let scenario = sampling::miniature(scenario, scale)?;
-    let mut boot = machine::boot::state(&calibration.boots, &scenario.machine)?;
+    let mut boot = mm::mm_init::state(&calibration.boots, &scenario.machine)?;
     boot.uptime = scenario.begins(boot.ready);
     let costs = sampling::costs(&calibration.costs.on(&scenario.machine), scale);
     let bench = bench::state::Bench::new(measured, calibration, &scenario.machine, &costs);

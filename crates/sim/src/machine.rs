@@ -2,15 +2,15 @@
 //! its files.
 
 pub(crate) mod access;
-pub(crate) mod boot;
+mod advice;
 pub(crate) mod daemons;
 pub(crate) mod errands;
 pub(crate) mod exit;
 pub(crate) mod figures;
 pub(crate) mod guarding;
 mod hits;
-pub(crate) mod invariants;
 pub(crate) mod no_page;
+mod oom_kill;
 pub(crate) mod placing;
 pub(crate) mod recorder;
 pub(crate) mod refusals;
@@ -20,6 +20,7 @@ pub(crate) mod running;
 pub(crate) mod settled;
 pub(crate) mod state;
 pub(crate) mod steps;
+pub(crate) mod sync;
 pub(crate) mod system;
 pub(crate) mod task;
 pub(crate) mod tasks;

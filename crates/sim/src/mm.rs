@@ -7,6 +7,7 @@
 pub(crate) mod filemap;
 pub(crate) mod folio;
 pub(crate) mod hugetlb;
+pub(crate) mod invariants;
 pub(crate) mod ksm;
 pub(crate) mod lru;
 pub(crate) mod lru_gen;
@@ -15,6 +16,7 @@ pub(crate) mod madvise;
 pub(crate) mod memcontrol;
 pub(crate) mod memory;
 pub(crate) mod mlock;
+pub(crate) mod mm_init;
 pub(crate) mod mmap;
 pub(crate) mod objects;
 pub(crate) mod oom_kill;

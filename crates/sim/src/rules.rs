@@ -2,6 +2,7 @@
 
 use mm::rules::{Mechanism, Mechanisms};
 use mm::units::Nanos;
+use scenario::workload::Huge;
 
 /// Switches and weights of reclaim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,12 +13,21 @@ pub(crate) struct Rules {
     pub(crate) swappiness: u64,
     /// `vm.page-cluster`: a swap-in reads at most 2 to this power pages.
     pub(crate) page_cluster: u32,
+    pub(crate) huge_pages: HugePages,
     /// `vm.oom_kill_allocating_task`: the task that finds no memory is the victim.
     pub(crate) oom_kill_allocating_task: bool,
     /// `vm.watermark_boost_factor`, in 1/10000 of a high watermark.
     pub(crate) boost_factor: u64,
     pub(crate) floors: Floors,
     pub(crate) lru_gen: LruGen,
+}
+
+/// `/sys/kernel/mm/transparent_hugepage/enabled`: when a fault asks for a huge page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum HugePages {
+    Always,
+    Advised,
+    Never,
 }
 
 /// `/sys/kernel/mm/lru_gen`.
@@ -43,6 +53,17 @@ pub(crate) struct Floors {
     pub(crate) clean_low: u64,
     /// `vm.clean_min_ratio`: clean page cache below it is not reclaimed.
     pub(crate) clean_min: u64,
+}
+
+impl HugePages {
+    /// Whether a fault in a region with this advice asks for one.
+    pub(crate) fn are_given(self, advice: Huge) -> bool {
+        match self {
+            Self::Always => advice != Huge::Never,
+            Self::Advised => advice == Huge::Advise,
+            Self::Never => false,
+        }
+    }
 }
 
 impl Default for Rules {
@@ -79,6 +100,7 @@ impl Rules {
             mechanisms: Mechanisms::of(release),
             swappiness: 60,
             page_cluster: 3,
+            huge_pages: HugePages::Never,
             oom_kill_allocating_task: false,
             boost_factor: 15_000,
             floors: Floors::default(),

@@ -29,6 +29,7 @@ type Rule = fn(&[Source]) -> Vec<Violation>;
 const RULES: &[(&str, Rule)] = &[
     ("crate arrows", arrows::check),
     ("circles of files", circles::check),
+    ("methods of a struct", structs::check),
     ("what one place does", edge::check),
     ("lengths and widths", lines::check),
     ("Rust files", rust::check),

@@ -1,10 +1,30 @@
-//! The largest struct: whatever belongs to everything is changed by everybody.
+//! No struct of very many methods: whatever belongs to everything is changed by everybody.
 
 use std::collections::BTreeMap;
 
 use super::modules::{Modules, Place};
 use super::tokens::is_name;
+use super::violation::Violation;
 use crate::tree::Source;
+
+/// The most methods that a struct may have.
+const METHODS_MAX: usize = 100;
+
+/// Structs with a limit of their own.
+const OWN_LIMITS: &[(&str, usize)] = &[
+    // It composes: what a step does belongs to the parts that it touches.
+    ("sim::machine::system::System", 50),
+    // An allocation may reclaim, and reclaim touches every part of memory.
+    ("sim::mm::parts::Memory", 130),
+];
+
+struct Struct {
+    /// Its path from the name of its crate.
+    name: String,
+    /// Where it is defined.
+    file: String,
+    size: Size,
+}
 
 /// A struct's size.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -14,19 +34,40 @@ struct Size {
     methods: usize,
 }
 
+/// The rule.
+pub(super) fn check(sources: &[Source]) -> Vec<Violation> {
+    let above = structs(sources).into_iter().filter_map(|found| {
+        let own = OWN_LIMITS.iter().find(|(name, _)| *name == found.name);
+        let most = own.map_or(METHODS_MAX, |(_, most)| *most);
+        let Struct { name, file, size } = found;
+        let what = format!(
+            "{name} has {} methods, {most} at most: a function takes the parts that it needs",
+            size.methods
+        );
+        (size.methods > most).then(|| Violation::of(&file, what))
+    });
+    above.collect()
+}
+
 /// The struct with the most fields and methods, in one line.
 pub(super) fn largest(sources: &[Source]) -> Option<String> {
-    let crates = Modules::of_all(sources);
-    let sizes = crates.iter().flat_map(sizes);
-    let (name, Size { fields, methods }) =
-        sizes.max_by_key(|(_, size)| size.fields + size.methods)?;
+    let largest = structs(sources)
+        .into_iter()
+        .max_by_key(|Struct { size, .. }| size.fields + size.methods)?;
+    let Size { fields, methods } = largest.size;
+    let name = largest.name;
     Some(format!(
         "largest struct: {name}, {fields} fields, {methods} methods"
     ))
 }
 
-/// The structs of a crate, by path.
-fn sizes(modules: &Modules) -> BTreeMap<String, Size> {
+/// Every struct of the checkout.
+fn structs(sources: &[Source]) -> Vec<Struct> {
+    let crates = Modules::of_all(sources);
+    crates.iter().flat_map(of_crate).collect()
+}
+
+fn of_crate(modules: &Modules) -> Vec<Struct> {
     let mut sizes: BTreeMap<Place, Size> = BTreeMap::new();
     for (at, module) in modules.all.iter().enumerate() {
         for (path, size) in parts(&module.body) {
@@ -41,16 +82,17 @@ fn sizes(modules: &Modules) -> BTreeMap<String, Size> {
             known.methods += size.methods;
         }
     }
-    let path = |place: Place| {
-        let path = modules.all[place.module].path.iter().map(String::as_str);
-        let name = place.item.unwrap_or_default();
+    let named = |(place, size): (Place, Size)| {
+        let module = &modules.all[place.module];
+        let path = module.path.iter().map(String::as_str);
         let path: Vec<&str> = [modules.name.as_str()].into_iter().chain(path).collect();
-        format!("{}::{name}", path.join("::"))
+        Struct {
+            name: format!("{}::{}", path.join("::"), place.item.unwrap_or_default()),
+            file: module.file.clone(),
+            size,
+        }
     };
-    sizes
-        .into_iter()
-        .map(|(place, size)| (path(place), size))
-        .collect()
+    sizes.into_iter().map(named).collect()
 }
 
 /// Each struct and each `impl` of a struct's own, by the path that names it.
@@ -126,7 +168,13 @@ fn step(token: &str) -> i32 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::check as over;
     use super::*;
+    use crate::tree;
+
+    const ROOT: &str = "mod b;\npub struct A<T> {\n#[doc = \"a\"]\npub a: Vec<(T, u8)>,\nb: [u8; 2],\n}\n\
+                        impl<T> A<T> where T: Copy { fn a() {} const fn b() { fn c() {} 1 < 2; } }\n\
+                        impl<T> Drop for A<T> { fn drop(&mut self) {} }";
 
     #[test]
     fn fields_and_methods_count_wherever_they_stand() {
@@ -134,15 +182,51 @@ mod tests {
             path: path.to_owned(),
             text: text.to_owned(),
         };
-        let root = "mod b;\npub struct A<T> {\n#[doc = \"a\"]\npub a: Vec<(T, u8)>,\nb: [u8; 2],\n}\n\
-                    impl<T> A<T> where T: Copy { fn a() {} const fn b() { fn c() {} 1 < 2; } }\n\
-                    impl<T> Drop for A<T> { fn drop(&mut self) {} }";
         let child = "use crate::A;\npub struct B { a: u8 }\nimpl A<u8> { fn d() {} }";
         let sources = [
-            source("crates/x/src/lib.rs", root),
+            source("crates/x/src/lib.rs", ROOT),
             source("crates/x/src/b.rs", child),
         ];
         let said = "largest struct: x::A, 2 fields, 3 methods";
         assert_eq!(largest(&sources).as_deref(), Some(said));
+    }
+
+    #[test]
+    fn methods_are_limited_wherever_they_stand() {
+        let child = |methods: usize| {
+            let methods: String = (0..methods).map(|at| format!("fn f{at}() {{}} ")).collect();
+            format!("use crate::A;\nimpl A<u8> {{ {methods} }}")
+        };
+        let said = |methods| {
+            let child = child(methods);
+            over(
+                check,
+                &[
+                    ("crates/x/src/lib.rs", ROOT),
+                    ("crates/x/src/b.rs", child.as_str()),
+                ],
+            )
+        };
+        assert!(said(METHODS_MAX - 2).is_empty());
+        assert_eq!(
+            said(METHODS_MAX - 1),
+            ["crates/x/src/lib.rs: x::A has 101 methods, 100 at most: \
+                 a function takes the parts that it needs"]
+        );
+    }
+
+    /// A limit that is not met by ten methods has to come down.
+    #[test]
+    fn a_limit_of_its_own_is_what_a_struct_has_come_down_to() {
+        let structs = structs(&tree::sources(&["rs"]).unwrap());
+        for (name, most) in OWN_LIMITS {
+            let found = structs.iter().find(|found| found.name == *name);
+            let methods = found.map(|found| found.size.methods);
+            assert_eq!(
+                methods.map(|methods| methods.next_multiple_of(10)),
+                Some(*most),
+                "{name}"
+            );
+        }
     }
 }

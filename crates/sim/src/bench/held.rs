@@ -5,7 +5,6 @@ use scenario::Scenario;
 
 use crate::bench::state::Bench;
 use crate::error::Error;
-use crate::machine::system::System;
 use crate::mm::page_alloc::pcp::List;
 use crate::mm::parts::Memory;
 
@@ -20,30 +19,30 @@ impl Bench {
         }
     }
 
+    /// Holds what the machine has `available` beyond what the study says.
+    pub(crate) fn hold_beyond_available(
+        self,
+        memory: &mut Memory,
+        scenario: &Scenario,
+        available: Bytes,
+    ) -> Result<(), Error> {
+        let Some(wanted) = scenario.machine.available else {
+            return Ok(());
+        };
+        // Pages on per-CPU lists are free soon, and not in MemAvailable.
+        let of_cpus: u64 = memory.zones.iter().map(|zone| zone.pcp.count()).sum();
+        let available = available + Bytes(of_cpus * PAGE * memory.cpu.scale);
+        if wanted > available {
+            return Err(Error::Available { wanted, available });
+        }
+        let pages = memory.cpu.sampled((available - wanted).0 / PAGE);
+        self.hold(memory, pages);
+        Ok(())
+    }
+
     /// Holds pages for as long as the run lasts.
     pub(crate) fn hold(self, memory: &mut Memory, pages: u64) {
         let (cpu, zones) = (&mut memory.cpu, &mut memory.zones);
         memory.objects.hold(cpu, zones, List::Users, pages);
-    }
-}
-
-impl System<'_> {
-    /// Holds what the machine has available beyond what the study says.
-    pub(crate) fn hold_beyond_available(&mut self) -> Result<(), Error> {
-        let Some(wanted) = self.scenario.machine.available else {
-            return Ok(());
-        };
-        // Pages on per-CPU lists are free soon, and not in MemAvailable.
-        let zones = self.memory.zones.iter();
-        let of_cpus: u64 = zones.map(|zone| zone.pcp.count()).sum();
-        let available = self.available + Bytes(of_cpus * PAGE * self.memory.cpu.scale);
-        if wanted > available {
-            return Err(Error::Available { wanted, available });
-        }
-        let pages = (available - wanted).0 / PAGE;
-        let pages = self.memory.cpu.sampled(pages);
-        self.bench.hold(&mut self.memory, pages);
-        self.available = self.recorder.available(&self.memory);
-        Ok(())
     }
 }

@@ -4,7 +4,6 @@ use mm::units::Nanos;
 
 use crate::bench::state::Bench;
 use crate::machine::recorder::Recorder;
-use crate::machine::system::System;
 use crate::machine::tasks::Tasks;
 use crate::sched::core::{Scheduler, Sleep};
 use crate::sched::cpu::Cpu;
@@ -12,7 +11,7 @@ use crate::sched::kthread::OBSERVER;
 
 /// What a snapshot takes, in picoseconds; it holds files of each process. Who asks for it is not in
 /// the table.
-fn snapshot_cost(cpu: &Cpu, tasks: &Tasks<'_>) -> u64 {
+pub(crate) fn snapshot_cost(cpu: &Cpu, tasks: &Tasks<'_>) -> u64 {
     let others = tasks.alive().count() as u64;
     cpu.costs.snapshot_ps + others * cpu.costs.watch_ps
 }
@@ -38,14 +37,5 @@ impl Bench {
         scheduler.owe(OBSERVER, owed.saturating_add(cost));
         scheduler.block(OBSERVER, now, Sleep::Idle);
         true
-    }
-}
-
-impl System<'_> {
-    /// Lets the observer take a snapshot; whether the task that asks has to wait for it.
-    pub(crate) fn observe_snapshot(&mut self, now: Nanos) -> bool {
-        let cost = snapshot_cost(&self.memory.cpu, &self.tasks);
-        self.bench
-            .observe(&self.recorder, &mut self.scheduler, cost, now)
     }
 }

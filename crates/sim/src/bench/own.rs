@@ -8,22 +8,20 @@
 
 use core::ops::Range;
 
-use mm::units::{Bytes, Nanos, PageSize};
+use mm::units::{Bytes, PageSize};
 use scenario::Scenario;
 use scenario::access;
+use scenario::machine::Machine;
 use scenario::workload::{Access, Huge, Pattern, Via};
 
 use crate::bench::state::{Bench, Part, Touch};
 use crate::error::Error;
 use crate::machine::running::{Area, Running};
-use crate::machine::state::Stop;
-use crate::machine::system::System;
 use crate::machine::task::Task;
 use crate::mm::filemap::state::Progress;
 use crate::mm::memory::state::{Held, Region};
 use crate::mm::page_alloc::pcp::List;
 use crate::mm::parts::Memory;
-use crate::sched::core::Flow;
 use crate::sched::cpu::Cpu;
 
 /// Anonymous pages that a process of the bench has beside its buffer and its tables: copies of its
@@ -119,12 +117,27 @@ impl Bench {
         task.map_own(memory, Part::Image, pages)
     }
 
-    /// Gives a process room for its tables of weights; whether its pages are still to be filled.
-    pub(crate) fn make_room_for_tables(
+    /// Makes the table of weights that an access draws from; whether its pages are still to be
+    /// filled.
+    pub(crate) fn make_tables(
         self,
         memory: &mut Memory,
         task: &mut Task<'_>,
+        machine: &Machine,
+        access: &Access,
     ) -> Result<bool, Error> {
+        let Pattern::Zipf { exponent_milli } = access.pattern else {
+            return Ok(false);
+        };
+        let size = task.area(machine, &access.target)?.size();
+        task.tables.stand_for(memory.cpu.scale);
+        task.tables
+            .make(access::blocks(size, access.block), exponent_milli);
+        self.make_room_for_tables(memory, task)
+    }
+
+    /// Gives a process room for its tables of weights; whether its pages are still to be filled.
+    fn make_room_for_tables(self, memory: &mut Memory, task: &mut Task<'_>) -> Result<bool, Error> {
         let pages = task.tables.size().pages_ceil(PageSize::FOUR_KIB).0;
         if !self.measures || task.own.has(Part::Tables, pages) {
             return Ok(false);
@@ -244,6 +257,26 @@ impl<'a> Task<'a> {
         Ok(())
     }
 
+    /// Touches what is to be touched before it goes on; `None` where that is nothing.
+    pub(crate) fn touch_own(&mut self, memory: &mut Memory) -> Option<Progress> {
+        let mut touch = self.own.touches.pop()?;
+        let (mut held, mut progress) = (Held::default(), Progress::Complete);
+        if let Some(region) = &mut self.own.parts[touch.part as usize] {
+            while progress == Progress::Complete
+                && !touch.pages.is_empty()
+                && memory.cpu.spent < memory.cpu.budget
+                && memory.cpu.current.over_high == 0
+            {
+                progress = touch.touch_page(memory, region, &mut held);
+            }
+            if !touch.pages.is_empty() {
+                self.own.touches.push(touch);
+            }
+        }
+        self.hold(held);
+        Some(progress)
+    }
+
     fn unmap_own(&mut self, memory: &mut Memory, part: Part) {
         if let Some(region) = self.own.parts[part as usize].take() {
             self.free_region(memory, region);
@@ -263,79 +296,26 @@ impl<'a> Task<'a> {
     }
 }
 
-impl<'a> System<'a> {
-    /// Makes the table of weights that an access draws from; whether its pages are still to be
-    /// filled.
-    pub(crate) fn make_tables(
+impl Touch {
+    /// Touches its next page, which is one of `region`.
+    fn touch_page(
         &mut self,
-        task: &mut Task<'a>,
-        access: &Access,
-    ) -> Result<bool, Error> {
-        let Pattern::Zipf { exponent_milli } = access.pattern else {
-            return Ok(false);
-        };
-        let size = self.area(task, &access.target)?.size();
-        task.tables.stand_for(self.memory.cpu.scale);
-        task.tables
-            .make(access::blocks(size, access.block), exponent_milli);
-        self.bench.make_room_for_tables(&mut self.memory, task)
-    }
-
-    /// Touches what is to be touched before a task goes on; `None` where that is nothing.
-    pub(crate) fn touch_own(
-        &mut self,
-        task: &mut Task<'a>,
-        now: Nanos,
-    ) -> Result<Option<Flow>, Error> {
-        let Some(mut touch) = task.own.touches.pop() else {
-            return Ok(None);
-        };
-        let (mut held, mut progress) = (Held::default(), Progress::Complete);
-        while progress == Progress::Complete
-            && !touch.pages.is_empty()
-            && self.memory.cpu.spent < self.memory.cpu.budget
-            && self.memory.cpu.current.over_high == 0
-        {
-            progress = self.touch_own_page(task, &mut touch, &mut held);
-        }
-        task.rss += held.pages;
-        task.page_tables += held.page_tables;
-        if !touch.pages.is_empty() {
-            task.own.touches.push(touch);
-        }
-        let flow = match self.stop(task, progress, now)? {
-            Some(Stop::Wait(sleep)) => Flow::Blocked(sleep),
-            Some(Stop::Killed) => {
-                task.exiting = Some(0);
-                Flow::Continue
-            }
-            _ => Flow::Continue,
-        };
-        Ok(Some(flow))
-    }
-
-    fn touch_own_page(
-        &mut self,
-        task: &mut Task<'a>,
-        touch: &mut Touch,
+        memory: &mut Memory,
+        region: &mut Region,
         held: &mut Held,
     ) -> Progress {
-        let Some(region) = &mut task.own.parts[touch.part as usize] else {
-            touch.pages = 0..0;
-            return Progress::Complete;
-        };
-        let index = touch.pages.start;
-        let is_new = touch.part == Part::Image && region.is_empty(index, &self.memory);
-        match self.fault_in(region, index, touch.write, &mut touch.faulting, held) {
-            Progress::Complete => {}
-            wait => return wait,
+        let index = self.pages.start;
+        let is_new = self.part == Part::Image && region.is_empty(index, memory);
+        let progress = memory.fault_in(region, index, self.write, &mut self.faulting, held);
+        if progress != Progress::Complete {
+            return progress;
         }
         if is_new {
             // The process that starts it has paid for that.
-            let paid = self.memory.cpu.costs.anon_fault_ps;
-            self.memory.cpu.spent = self.memory.cpu.spent.saturating_sub(paid);
+            let paid = memory.cpu.costs.anon_fault_ps;
+            memory.cpu.spent = memory.cpu.spent.saturating_sub(paid);
         }
-        touch.pages.start += 1;
+        self.pages.start += 1;
         Progress::Complete
     }
 }

@@ -10,9 +10,9 @@ use mm::formula::available::{Inputs, available};
 use mm::units::Pages;
 use mm::zoneinfo::Zone as Layout;
 
-use crate::machine::boot;
 use crate::mm::hugetlb::state::Hugetlb;
 use crate::mm::lru::Lru;
+use crate::mm::mm_init;
 use crate::mm::parts::Memory;
 
 /// Templates of the files.
@@ -30,7 +30,7 @@ pub(crate) struct Procfs {
 }
 
 impl Procfs {
-    pub(crate) fn new(boot: &boot::State) -> Self {
+    pub(crate) fn new(boot: &mm_init::State) -> Self {
         let text = |path| boot.frame.file(path).unwrap_or_default().to_string();
         let meminfo = text("proc/meminfo");
         let boot_meminfo = meminfo.lines().filter_map(meminfo_line);

@@ -7,18 +7,25 @@ use scenario::access::{self, Operation};
 use scenario::outcome::Status;
 use scenario::workload::{Access, Target, Think, Via};
 
+use crate::bench::state::Bench;
 use crate::error::Error;
+use crate::machine::oom_kill::Victim;
 use crate::machine::running::{Area, Running, Underway};
 use crate::machine::state::Stop;
-use crate::machine::system::System;
+use crate::machine::system::{System, wakes_a_thread};
 use crate::machine::task::Task;
 use crate::mm::filemap::Reader;
-use crate::mm::filemap::state::Progress;
-use crate::mm::folio::{Flag, PageId};
+use crate::mm::filemap::direct::DIRECT_PAGES;
+use crate::mm::filemap::state::{File, Progress};
+use crate::mm::folio::{Flag, Folios, PageId};
+use crate::mm::memcontrol::group_id::ROOT;
 use crate::mm::memory::state::{Held, Region};
 use crate::mm::page_alloc::state::NoPage;
+use crate::mm::parts::Memory;
 use crate::sampling;
-use crate::sched::core::{Flow, Sleep};
+use crate::sched::core::{Flow, Scheduler, Sleep};
+use crate::sched::cpu::Cpu;
+use crate::sched::events::Events;
 use crate::sched::wait::WaitsFor;
 
 /// Pages that are handled between two looks at the clock.
@@ -32,8 +39,8 @@ impl<'a> System<'a> {
         label: Option<&'a str>,
         now: Nanos,
     ) -> Result<Flow, Error> {
-        let area = self.area(task, &access.target)?;
-        self.opened(task, area);
+        let area = task.area(&self.scenario.machine, &access.target)?;
+        self.fanotify.opened(task, area);
         let scale = self.memory.cpu.scale;
         let amount = match access.amount {
             Some(amount) => amount.at(self.available),
@@ -54,41 +61,28 @@ impl<'a> System<'a> {
         &mut self,
         task: &mut Task<'a>,
         mut running: Box<Running<'a>>,
-        now: Nanos,
     ) -> Result<Flow, Error> {
-        let stop = self.run_operations(task, &mut running, now)?;
-        let flow = match stop {
-            Stop::Budget => Flow::Continue,
-            Stop::Wait(sleep) => Flow::Blocked(sleep),
-            Stop::Done => {
-                let end = self.local_time(now);
-                self.recorder
-                    .step(running.figures.outcome(&task.name, end, Status::Done));
-                self.send_rest(&mut running);
-                task.finish_access(running, self.memory.cpu.scale);
-                return Ok(Flow::Continue);
-            }
-            Stop::Killed => {
-                task.exiting = Some(0);
-                Flow::Continue
-            }
-        };
+        let stop = self.run_operations(task, &mut running)?;
+        if stop == Stop::Done {
+            let end = self.memory.cpu.now();
+            self.recorder
+                .step(running.figures.outcome(&task.name, end, Status::Done));
+            running.send_rest(&mut self.memory, &self.files);
+            task.finish_access(running, self.memory.cpu.scale);
+            return Ok(Flow::Continue);
+        }
         task.access = Some(running);
-        Ok(flow)
-    }
-
-    /// The time, `spent` included, of a step that began at `now`.
-    pub(crate) fn local_time(&self, now: Nanos) -> Nanos {
-        now + Nanos(self.memory.cpu.spent / 1000)
+        Ok(task.stopped(Some(stop)))
     }
 
     fn run_operations(
         &mut self,
         task: &mut Task<'a>,
         running: &mut Running<'a>,
-        began: Nanos,
     ) -> Result<Stop, Error> {
-        while self.memory.cpu.spent < self.memory.cpu.budget && !self.wakes_a_thread() {
+        while self.memory.cpu.spent < self.memory.cpu.budget
+            && !wakes_a_thread(&self.memory, &self.scheduler)
+        {
             // On its way back to user space the task looks after its group's high limit.
             let in_call =
                 running.operation.is_some() && matches!(running.target, Area::File { .. });
@@ -96,26 +90,23 @@ impl<'a> System<'a> {
                 return Ok(Stop::Budget);
             }
             let Some(mut operation) = running.operation.take() else {
-                match self.between_operations(task, running, began) {
+                match self.between_operations(task, running) {
                     Some(stop) => return Ok(stop),
                     None => continue,
                 }
             };
             let progress = match running.target {
-                Area::File { index, .. } if operation.changes_time => {
-                    self.change_time(&mut operation, index)
+                Area::File { index, .. } => {
+                    running.use_file(task, &mut self.memory, &self.files, index, &mut operation)
                 }
-                Area::File { index, .. } => match running.access.via {
-                    Via::Syscall if operation.write => {
-                        self.write_file(running, &mut operation, index)
-                    }
-                    Via::Syscall => self.read_file(running, &mut operation, index),
-                    Via::Mmap => self.touch_file(task, running, &mut operation, index),
-                    Via::Direct => self.transfer_directly(task, running, &mut operation, index),
-                },
-                Area::Region { .. } => self.touch(task, running, &mut operation),
+                Area::Region { .. } => task.touch(
+                    &mut self.memory,
+                    &self.bench,
+                    running.access,
+                    &mut operation,
+                ),
             };
-            let stop = self.stop(task, progress, began)?;
+            let stop = self.stop(task, progress)?;
             if task.dying && progress == Progress::Complete {
                 return Ok(Stop::Killed);
             }
@@ -123,14 +114,19 @@ impl<'a> System<'a> {
                 let Some(operation) = running.finish_block(operation) else {
                     continue;
                 };
-                let end = self.local_time(began);
                 let scale = self.memory.cpu.scale;
-                running.finish_operation(operation, end, scale);
+                running.finish_operation(operation, self.memory.cpu.now(), scale);
                 task.operations += scale;
                 task.bytes += operation.bytes * scale;
                 running.compute_ps = running.access.compute.0.saturating_mul(1000 * scale);
                 if running.compute_ps == 0 && running.access.think != Think::NONE {
-                    return Ok(self.think(task, running, end));
+                    let Self {
+                        memory,
+                        scheduler,
+                        events,
+                        ..
+                    } = self;
+                    return Ok(running.think(&mut memory.cpu, scheduler, events));
                 }
                 continue;
             }
@@ -148,97 +144,159 @@ impl<'a> System<'a> {
         &mut self,
         task: &mut Task<'a>,
         running: &mut Running<'a>,
-        began: Nanos,
     ) -> Option<Stop> {
+        let Self {
+            memory,
+            files,
+            scheduler,
+            events,
+            ..
+        } = self;
         if running.compute_ps > 0 {
-            self.memory.cpu.use_up(&mut running.compute_ps);
+            memory.cpu.use_up(&mut running.compute_ps);
             let thinks = running.compute_ps == 0 && running.access.think != Think::NONE;
-            return thinks.then(|| self.think(task, running, self.local_time(began)));
+            return thinks.then(|| running.think(&mut memory.cpu, scheduler, events));
         }
-        if self.run_hits(task, running, began) || self.run_settled(task, running, began) {
+        if running.run_hits(task, memory, files) || running.run_settled(task, memory, files) {
             return None;
         }
-        self.begin_operation(task, running, self.local_time(began))
+        let stop = running.may_not_begin(task, memory, scheduler, events);
+        if stop.is_none() {
+            running.begin_operation(task, memory, files);
+        }
+        stop
     }
 
-    /// Lets a task sleep between two operations.
-    fn think(&mut self, task: &Task<'a>, running: &mut Running<'a>, now: Nanos) -> Stop {
-        let pause = self.memory.cpu.pause(&mut running.operations_to_do);
-        self.sleep_for(task, pause, now);
+    /// What an access that came so far has to wait for.
+    pub(crate) fn stop(
+        &mut self,
+        task: &mut Task<'a>,
+        progress: Progress,
+    ) -> Result<Option<Stop>, Error> {
+        let Self {
+            memory,
+            scheduler,
+            events,
+            ..
+        } = self;
+        let stop = match progress {
+            Progress::Complete => return Ok(None),
+            Progress::Submitted => {
+                memory.cpu.spent += memory.cpu.costs.wait_ps;
+                Stop::Wait(Sleep::Io)
+            }
+            Progress::Waits(page) => {
+                memory.cpu.spent += memory.cpu.costs.wait_ps;
+                scheduler.queue.add(WaitsFor::Page(page), task.entity);
+                Stop::Wait(sleep_for_page(&memory.folios, page))
+            }
+            Progress::Pauses(ticks) => {
+                let at = memory.cpu.clock.expiry(memory.cpu.now(), ticks);
+                scheduler.wake_at(events, task.entity, at);
+                Stop::Wait(Sleep::Io)
+            }
+            Progress::Commits { disk, transaction } => {
+                let waits = WaitsFor::Commit { disk, transaction };
+                scheduler.queue.add(waits, task.entity);
+                Stop::Wait(Sleep::Idle)
+            }
+            Progress::Shadowed { disk } => {
+                scheduler.queue.add(WaitsFor::Shadow { disk }, task.entity);
+                Stop::Wait(Sleep::Io)
+            }
+            Progress::NoPage(NoPage::Congested { disk }) => {
+                scheduler.queue.add(WaitsFor::Disk(disk), task.entity);
+                Stop::Wait(Sleep::Io)
+            }
+            Progress::NoPage(NoPage::Again) => Stop::Budget,
+            Progress::NoPage(NoPage::OutOfMemory) => {
+                let victim = self.out_of_memory(task, ROOT)?;
+                return Ok((victim == Victim::Own).then_some(Stop::Killed));
+            }
+            Progress::NoPage(NoPage::OverLimit { group }) => return self.over_limit(task, group),
+        };
+        Ok(Some(stop))
+    }
+}
+
+/// Waiting for a page of the working set to come back is a stall for memory.
+fn sleep_for_page(folios: &Folios, page: PageId) -> Sleep {
+    match folios.has(page, Flag::Workingset) {
+        true => Sleep::Refault,
+        false => Sleep::Io,
+    }
+}
+
+impl<'a> Running<'a> {
+    /// Lets the task that runs sleep between two operations.
+    fn think(&mut self, cpu: &mut Cpu, scheduler: &Scheduler, events: &mut Events) -> Stop {
+        let pause = cpu.pause(&mut self.operations_to_do);
+        scheduler.sleep_for(events, cpu, pause);
         Stop::Wait(Sleep::Idle)
     }
 
-    /// Begins the next block of an operation or the next operation, unless there is none or it is
-    /// not due yet.
-    fn begin_operation(
+    /// Why neither the next block of an operation nor the next operation may begin now.
+    fn may_not_begin(
         &mut self,
         task: &mut Task<'a>,
-        running: &mut Running<'a>,
-        now: Nanos,
+        memory: &mut Memory,
+        scheduler: &Scheduler,
+        events: &mut Events,
     ) -> Option<Stop> {
-        if running.begun.is_none()
-            && let Some(stop) = self.may_not_begin(task, running, now)
-        {
-            return Some(stop);
+        if self.begun.is_some() {
+            return None;
         }
-        let next = running.operations_to_do.next_operation();
-        if let Some(drawn) = running.operations_to_do.just_drawn() {
-            self.fetch(task, running, drawn);
+        let now = memory.cpu.now();
+        if self.is_done(now) {
+            return Some(Stop::Done);
         }
-        let (offset, bytes) =
-            access::extent(next.block, running.target.size(), running.access.block);
-        self.memory.cpu.spent += self.memory.cpu.costs.loop_ps;
-        let began = running
-            .begun
-            .map_or(self.memory.cpu.now(), |begun| begun.began);
-        self.memory.cpu.spent += match (running.target, running.access.via) {
-            (Area::File { .. }, Via::Syscall) if next.write => self.memory.cpu.costs.write_call_ps,
-            (Area::File { .. }, Via::Syscall | Via::Direct) => self.memory.cpu.costs.syscall_ps,
-            _ => self.memory.cpu.costs.operation_ps,
+        let due = self.due();
+        if due > now {
+            scheduler.sleep_until(events, &mut memory.cpu, due);
+            return Some(Stop::Wait(Sleep::Idle));
+        }
+        if task.misses_own(memory, self) {
+            return Some(Stop::Budget);
+        }
+        self.touched = [false; 3];
+        None
+    }
+
+    /// Begins the next block of an operation or the next operation.
+    fn begin_operation(&mut self, task: &Task<'a>, memory: &mut Memory, files: &[File]) {
+        let next = self.operations_to_do.next_operation();
+        if let Some(drawn) = self.operations_to_do.just_drawn() {
+            self.fetch(task, &memory.folios, files, drawn);
+        }
+        let (offset, bytes) = access::extent(next.block, self.target.size(), self.access.block);
+        let cpu = &mut memory.cpu;
+        cpu.spent += cpu.costs.loop_ps;
+        let began = self.begun.map_or(cpu.now(), |begun| begun.began);
+        cpu.spent += match (self.target, self.access.via) {
+            (Area::File { .. }, Via::Syscall) if next.write => cpu.costs.write_call_ps,
+            (Area::File { .. }, Via::Syscall | Via::Direct) => cpu.costs.syscall_ps,
+            _ => cpu.costs.operation_ps,
         };
         let end = Bytes(offset + bytes).pages_ceil(PageSize::FOUR_KIB).0;
         let cursor = offset / PageSize::FOUR_KIB.bytes();
-        running.operation = Some(Underway {
+        self.operation = Some(Underway {
             began,
             offset,
             cursor,
             end,
             bytes,
             write: next.write,
-            changes_time: next.write && running.access.via != Via::Mmap,
-            meets_cache: running.access.via == Via::Direct,
+            changes_time: next.write && self.access.via != Via::Mmap,
+            meets_cache: self.access.via == Via::Direct,
             beyond: u64::MAX,
             faulting: false,
         });
-        None
-    }
-
-    /// Why no operation may begin now.
-    fn may_not_begin(
-        &mut self,
-        task: &mut Task<'a>,
-        running: &mut Running<'a>,
-        now: Nanos,
-    ) -> Option<Stop> {
-        if running.is_done(now) {
-            return Some(Stop::Done);
-        }
-        let due = running.due();
-        if due > now {
-            self.sleep_until(task, due);
-            return Some(Stop::Wait(Sleep::Idle));
-        }
-        if task.misses_own(&self.memory, running) {
-            return Some(Stop::Budget);
-        }
-        running.touched = [false; 3];
-        None
     }
 
     /// Loads the state of the first pages of operations to come.
-    fn fetch(&self, task: &Task<'a>, running: &Running<'a>, operations: &[Operation]) {
-        let base = match (&running.access.target, running.target) {
-            (_, Area::File { index, .. }) => self.files[index].base,
+    fn fetch(&self, task: &Task<'a>, folios: &Folios, files: &[File], operations: &[Operation]) {
+        let base = match (&self.access.target, self.target) {
+            (_, Area::File { index, .. }) => files[index].base,
             (Target::Region(name), _) => match task.regions.get(name.as_str()) {
                 Some(region) => region.base,
                 None => return,
@@ -247,146 +305,163 @@ impl<'a> System<'a> {
         };
         let first = |operation: &Operation| {
             let (offset, _) =
-                access::extent(operation.block, running.target.size(), running.access.block);
+                access::extent(operation.block, self.target.size(), self.access.block);
             base + (offset / PageSize::FOUR_KIB.bytes()) as PageId
         };
-        self.memory.folios.fetch(operations.iter().map(first));
+        folios.fetch(operations.iter().map(first));
     }
 
-    /// What reads and writes the file with this index for an access.
-    pub(crate) fn reader<'r>(
-        &'r mut self,
-        running: &'r mut Running<'a>,
-        index: usize,
-    ) -> Reader<'r> {
+    /// What reads and writes its file.
+    pub(crate) fn reader<'r>(&'r mut self, memory: &'r mut Memory, file: &'r File) -> Reader<'r> {
         Reader {
-            memory: &mut self.memory,
-            file: &self.files[index],
-            readahead: &mut running.readahead,
+            memory,
+            file,
+            readahead: &mut self.readahead,
         }
     }
 
-    fn read_file(
+    /// Goes on with an operation on the file with this index.
+    fn use_file(
         &mut self,
-        running: &mut Running<'a>,
-        operation: &mut Underway,
+        task: &mut Task<'a>,
+        memory: &mut Memory,
+        files: &[File],
         index: usize,
+        operation: &mut Underway,
     ) -> Progress {
-        let chunk_end = (operation.cursor + self.batch).min(operation.end);
-        let span = operation.span();
-        let mut reader = self.reader(running, index);
-        reader.read(&mut operation.cursor, chunk_end, span)
+        match self.access.via {
+            Via::Direct if !operation.changes_time => {
+                return self.transfer_directly(memory, files, index, operation);
+            }
+            Via::Mmap => {
+                task.mapped.insert(index);
+            }
+            _ => {}
+        }
+        let via = self.access.via;
+        operation.go_on(self.reader(memory, &files[index]), via)
     }
 
-    /// A write changes the time stamp of its file before anything else.
-    pub(crate) fn change_time(&mut self, operation: &mut Underway, index: usize) -> Progress {
-        let progress = self.memory.writeback.update_time(
-            &self.memory.cpu,
-            &self.memory.objects,
-            &self.files[index],
-        );
-        operation.changes_time = progress != Progress::Complete;
-        progress
-    }
-
-    /// Writes pages of an operation to a file through the page cache.
-    fn write_file(
+    /// Goes on with an operation past the page cache, once that has none of its range.
+    fn transfer_directly(
         &mut self,
-        running: &mut Running<'a>,
-        operation: &mut Underway,
+        memory: &mut Memory,
+        files: &[File],
         index: usize,
+        operation: &mut Underway,
     ) -> Progress {
-        let mut reader = self.reader(running, index);
-        let chunk_end = (operation.cursor + CHUNK).min(operation.end);
-        let span = operation.span();
-        reader.write(&mut operation.cursor, chunk_end, span, operation.beyond)
+        let file = &files[index];
+        if operation.meets_cache {
+            let range = operation.cursor..operation.end.min(file.pages);
+            let underway = &mut self.writing_out;
+            let progress = file.write_and_wait(memory, index, range.clone(), underway);
+            if progress == Progress::Complete {
+                if operation.write {
+                    file.drop_range(range, memory);
+                }
+                operation.meets_cache = false;
+            }
+            return progress;
+        }
+        let end = operation.end.min(operation.cursor + DIRECT_PAGES);
+        if operation.faulting {
+            operation.faulting = false;
+            operation.cursor = end;
+            return Progress::Complete;
+        }
+        operation.faulting = true;
+        file.submit_direct(memory, operation.cursor..end, operation.write);
+        Progress::Submitted
     }
 
     /// Sends the request for the pages of an interrupted window that are locked already.
-    pub(crate) fn send_rest(&mut self, running: &mut Running<'a>) {
-        let Area::File { index, .. } = running.target else {
-            return;
+    pub(crate) fn send_rest(&mut self, memory: &mut Memory, files: &[File]) {
+        if let Area::File { index, .. } = self.target {
+            self.reader(memory, &files[index]).send_rest();
+        }
+    }
+}
+
+impl Underway {
+    /// Goes on with pages of a file, by calls or through a mapping.
+    pub(crate) fn go_on(&mut self, mut reader: Reader<'_>, via: Via) -> Progress {
+        if self.changes_time {
+            return self.change_time(reader.memory, reader.file);
+        }
+        let is_read = via == Via::Syscall && !self.write;
+        let batch = match is_read {
+            true => reader.memory.cpu.rules.folio_batch(),
+            false => CHUNK,
         };
-        if let Some(rest) = running.readahead.take_rest() {
-            let mut reader = self.reader(running, index);
-            reader.request(rest.gap, rest.window.start);
+        let stop = (self.cursor + batch).min(self.end);
+        let span = self.span();
+        match via {
+            Via::Syscall if is_read => reader.read(&mut self.cursor, stop, span),
+            Via::Syscall => reader.write(&mut self.cursor, stop, span, self.beyond),
+            _ => reader.touch(&mut self.cursor, stop, self.write, &mut self.faulting),
         }
     }
 
-    /// Touches the pages of an operation on a file that is mapped.
-    fn touch_file(
+    /// A write changes the time stamp of its file before anything else.
+    fn change_time(&mut self, memory: &mut Memory, file: &File) -> Progress {
+        let progress = memory
+            .writeback
+            .update_time(&memory.cpu, &memory.objects, file);
+        self.changes_time = progress != Progress::Complete;
+        progress
+    }
+
+    /// Touches the page at the cursor and goes past it, unless it has to be waited for; `fill_ps`
+    /// is what filling a new one takes.
+    fn touch_page(
         &mut self,
-        task: &mut Task<'a>,
-        running: &mut Running<'a>,
-        operation: &mut Underway,
-        index: usize,
+        memory: &mut Memory,
+        region: &mut Region,
+        fill_ps: u64,
+        held: &mut Held,
     ) -> Progress {
-        task.mapped.insert(index);
-        let mut reader = self.reader(running, index);
-        let chunk_end = (operation.cursor + CHUNK).min(operation.end);
-        reader.touch(
-            &mut operation.cursor,
-            chunk_end,
-            operation.write,
-            &mut operation.faulting,
-        )
-    }
-
-    /// What an access that came so far has to wait for.
-    pub(crate) fn stop(
-        &mut self,
-        task: &mut Task<'a>,
-        progress: Progress,
-        began: Nanos,
-    ) -> Result<Option<Stop>, Error> {
-        match progress {
-            Progress::Complete => Ok(None),
-            Progress::Submitted => {
-                self.memory.cpu.spent += self.memory.cpu.costs.wait_ps;
-                Ok(Some(Stop::Wait(Sleep::Io)))
-            }
-            Progress::Waits(page) => {
-                self.memory.cpu.spent += self.memory.cpu.costs.wait_ps;
-                self.scheduler.queue.add(WaitsFor::Page(page), task.entity);
-                Ok(Some(Stop::Wait(self.wait_for(page))))
-            }
-            Progress::Pauses(ticks) => {
-                let at = self.memory.cpu.clock.expiry(self.local_time(began), ticks);
-                self.wake_at(task, at);
-                Ok(Some(Stop::Wait(Sleep::Io)))
-            }
-            Progress::Commits { disk, transaction } => {
-                let waits = WaitsFor::Commit { disk, transaction };
-                self.scheduler.queue.add(waits, task.entity);
-                Ok(Some(Stop::Wait(Sleep::Idle)))
-            }
-            Progress::Shadowed { disk } => {
-                self.scheduler
-                    .queue
-                    .add(WaitsFor::Shadow { disk }, task.entity);
-                Ok(Some(Stop::Wait(Sleep::Io)))
-            }
-            Progress::NoPage(NoPage::Congested { disk }) => {
-                self.scheduler.queue.add(WaitsFor::Disk(disk), task.entity);
-                Ok(Some(Stop::Wait(Sleep::Io)))
-            }
-            Progress::NoPage(NoPage::Again) => Ok(Some(Stop::Budget)),
-            Progress::NoPage(NoPage::OutOfMemory) => self.kill_someone(task, began),
-            Progress::NoPage(NoPage::OverLimit { group }) => self.over_limit(task, group, began),
+        let before = held.pages;
+        let progress = memory.fault_in(region, self.cursor, self.write, &mut self.faulting, held);
+        if progress != Progress::Complete {
+            return progress;
         }
+        let fills = held.pages.saturating_sub(before) * fill_ps;
+        memory.cpu.spent += match self.write {
+            true => memory.cpu.costs.touch_ps + fills,
+            false => memory.cpu.costs.load_ps,
+        };
+        self.cursor += 1;
+        Progress::Complete
     }
 
+    /// Touches the pages from the cursor on that share their use with it, as long as there is time.
+    fn touch_alike(&mut self, memory: &mut Memory, region: &Region, end: u64) {
+        let costs = &memory.cpu.costs;
+        let each = match self.write {
+            true => costs.touch_ps,
+            false => costs.load_ps,
+        };
+        let alike = region.alike(self.cursor, memory);
+        let left = memory.cpu.budget - memory.cpu.spent;
+        let pages = alike.min(end - self.cursor).min(left.div_ceil(each.max(1)));
+        memory.cpu.spent += pages * each;
+        self.cursor += pages;
+    }
+}
+
+impl Task<'_> {
     /// Touches the pages of an operation on a region; a page that is not there is faulted in.
     fn touch(
         &mut self,
-        task: &mut Task<'a>,
-        running: &Running<'a>,
+        memory: &mut Memory,
+        bench: &Bench,
+        access: &Access,
         operation: &mut Underway,
     ) -> Progress {
-        let Target::Region(name) = &running.access.target else {
+        let Target::Region(name) = &access.target else {
             return Progress::Complete;
         };
-        let Some(region) = task.regions.get_mut(name.as_str()) else {
+        let Some(region) = self.regions.get_mut(name.as_str()) else {
             return Progress::Complete;
         };
         let chunk_end = (operation.cursor + CHUNK).min(operation.end);
@@ -394,69 +469,18 @@ impl<'a> System<'a> {
         let mut progress = Progress::Complete;
         while operation.cursor < chunk_end
             && progress == Progress::Complete
-            && self.memory.cpu.spent < self.memory.cpu.budget
-            && self.memory.cpu.current.over_high == 0
+            && memory.cpu.spent < memory.cpu.budget
+            && memory.cpu.current.over_high == 0
         {
-            if region.alike(operation.cursor, &self.memory) > 1
-                && region.is_touched(operation.cursor, operation.write, &self.memory)
+            if region.alike(operation.cursor, memory) > 1
+                && region.is_touched(operation.cursor, operation.write, memory)
             {
-                self.touch_alike(region, operation, chunk_end);
+                operation.touch_alike(memory, region, chunk_end);
                 continue;
             }
-            progress = self.touch_page(region, operation, &mut held);
+            progress = operation.touch_page(memory, region, bench.fill_ps, &mut held);
         }
-        task.rss += held.pages;
-        task.page_tables += held.page_tables;
+        self.hold(held);
         progress
-    }
-
-    /// Touches the page at the cursor and goes past it, unless it has to be waited for.
-    fn touch_page(
-        &mut self,
-        region: &mut Region,
-        operation: &mut Underway,
-        held: &mut Held,
-    ) -> Progress {
-        let (index, write) = (operation.cursor, operation.write);
-        let before = held.pages;
-        match self.fault_in(region, index, write, &mut operation.faulting, held) {
-            Progress::Complete => {}
-            wait => return wait,
-        }
-        let fills = held.pages.saturating_sub(before) * self.bench.fill_ps;
-        self.memory.cpu.spent += match write {
-            true => self.memory.cpu.costs.touch_ps + fills,
-            false => self.memory.cpu.costs.load_ps,
-        };
-        operation.cursor += 1;
-        Progress::Complete
-    }
-
-    /// Sees to it that a page is there and known to be used; `faulting` says whether its fault has
-    /// been counted.
-    pub(crate) fn fault_in(
-        &mut self,
-        region: &mut Region,
-        index: u64,
-        write: bool,
-        faulting: &mut bool,
-        held: &mut Held,
-    ) -> Progress {
-        if region.is_touched(index, write, &self.memory) {
-            return Progress::Complete;
-        }
-        let first_try = !core::mem::replace(faulting, true);
-        let tunables = &self.tunables;
-        let progress = (self.memory).fault(region, index, write, first_try, tunables, held);
-        *faulting = progress != Progress::Complete;
-        progress
-    }
-
-    /// Waiting for a page of the working set to come back is a stall for memory.
-    fn wait_for(&self, page: PageId) -> Sleep {
-        match self.memory.folios.has(page, Flag::Workingset) {
-            true => Sleep::Refault,
-            false => Sleep::Io,
-        }
     }
 }

@@ -2,29 +2,25 @@
 //! for what it wrote into a group's files.
 
 use mm::rules::Mechanism;
-use mm::units::Nanos;
 
 use crate::error::Error;
+use crate::machine::oom_kill::Victim;
+use crate::machine::recorder::Recorder;
 use crate::machine::running::Area;
 use crate::machine::system::System;
 use crate::machine::task::Task;
-use crate::mm::memcontrol::state::Groups;
 use crate::mm::memcontrol::{Came, Errand, Limit, Written};
-use crate::mm::oom_kill::Victim;
 use crate::mm::page_alloc::state::NoPage;
-use crate::rules::Rules;
+use crate::mm::parts::Memory;
 use crate::sched::core::{Flow, Sleep};
+use crate::sched::cpu::Cpu;
 use crate::sched::wait::WaitsFor;
 
 impl<'a> System<'a> {
     /// What a task has to do for its groups before it goes on; `None` where that is nothing.
-    pub(crate) fn run_errands(
-        &mut self,
-        task: &mut Task<'a>,
-        now: Nanos,
-    ) -> Result<Option<Flow>, Error> {
+    pub(crate) fn run_errands(&mut self, task: &mut Task<'a>) -> Result<Option<Flow>, Error> {
         if task.errand.is_none() && task.exiting.is_none() {
-            self.record_ordered(task, now);
+            task.record_ordered(&self.memory.cpu, &mut self.recorder);
         }
         if task.errand.is_none() && self.memory.cpu.current.over_high > 0 && task.is_in_user_space()
         {
@@ -36,12 +32,12 @@ impl<'a> System<'a> {
         };
         let flow = match self.memory.run_errand(&mut errand) {
             Came::Done => {
-                self.record_ordered(task, now);
+                task.record_ordered(&self.memory.cpu, &mut self.recorder);
                 return Ok(Some(Flow::Continue));
             }
             Came::Sleep(span) => {
-                let at = self.local_time(now).saturating_add(span);
-                self.wake_at(task, at);
+                let at = self.memory.cpu.now().saturating_add(span);
+                self.scheduler.wake_at(&mut self.events, task.entity, at);
                 return Ok(Some(Flow::Blocked(Sleep::Idle)));
             }
             Came::NotYet(NoPage::Congested { disk }) => {
@@ -49,7 +45,7 @@ impl<'a> System<'a> {
                 Flow::Blocked(Sleep::Io)
             }
             Came::NotYet(_) => Flow::Continue,
-            Came::Kill(group) => match self.out_of_memory(task, group, self.local_time(now))? {
+            Came::Kill(group) => match self.out_of_memory(task, group)? {
                 Victim::Own => {
                     task.exiting = Some(0);
                     return Ok(Some(Flow::Continue));
@@ -61,27 +57,27 @@ impl<'a> System<'a> {
         task.errand = Some(errand);
         Ok(Some(flow))
     }
-
-    /// The step before is over, if it was not yet.
-    fn record_ordered(&mut self, task: &mut Task<'a>, now: Nanos) {
-        if let Some((label, began)) = task.ordered.take() {
-            self.record_step(task, Some(label), began, self.local_time(now));
-        }
-    }
 }
 
 impl Task<'_> {
+    /// The step before is over, if it was not yet.
+    fn record_ordered(&mut self, cpu: &Cpu, recorder: &mut Recorder) {
+        if let Some((label, began)) = self.ordered.take() {
+            recorder.step(self.outcome(Some(label), began, cpu.now()));
+        }
+    }
+
     /// Writes into a file of a group; reclaim that follows is the writer's errand
     /// (`cgroup_file_write`).
     pub(crate) fn write_cgroup(
         &mut self,
-        groups: &mut Groups,
-        rules: &Rules,
+        memory: &mut Memory,
         path: &str,
         file: &str,
         text: &str,
     ) -> Result<(), Error> {
-        let group = groups.find(path, &self.place())?;
+        let Memory { groups, cpu, .. } = memory;
+        let (group, rules) = (groups.find(path, &self.place())?, &cpu.rules);
         self.errand = match groups.write(group, file, text)? {
             Written::Done => None,
             Written::LoweredHigh => Some(Errand::lower(group, Limit::High)),

@@ -5,7 +5,6 @@ use alloc::vec::Vec;
 use mm::units::Nanos;
 use scenario::outcome::{Status, StepOutcome};
 
-use crate::machine::steps::step_without_operations;
 use crate::machine::system::System;
 use crate::machine::task::{Task, TaskState};
 use crate::mm::filemap::Reader;
@@ -35,14 +34,12 @@ impl Task<'_> {
     /// Sends the requests for the pages of interrupted windows that are locked already.
     fn send_rests(&mut self, memory: &mut Memory, files: &[File]) {
         for (index, mut readahead) in self.take_readaheads() {
-            if let Some(rest) = readahead.take_rest() {
-                let mut reader = Reader {
-                    memory,
-                    file: &files[index],
-                    readahead: &mut readahead,
-                };
-                reader.request(rest.gap, rest.window.start);
+            Reader {
+                memory,
+                file: &files[index],
+                readahead: &mut readahead,
             }
+            .send_rest();
         }
     }
 
@@ -55,8 +52,7 @@ impl Task<'_> {
             let next = self.exiting.get_or_insert(0);
             let held = memory.drop_tables(region, next, budget);
             let is_free = *next == region.table_count();
-            self.rss -= held.pages;
-            self.page_tables -= held.page_tables;
+            self.let_go(held);
             if !is_free {
                 return false;
             }
@@ -83,23 +79,23 @@ impl<'a> System<'a> {
         memory
             .io
             .forget(&mut memory.cpu, &memory.folios, task.entity);
-        self.stop_guarding(task);
+        task.stop_guarding(memory, &self.files);
         task.exit_mm(&mut self.memory, &self.files);
         let waiting = task.ordered.take().or_else(|| task.waits_in());
         if let Some((label, began)) = waiting {
-            let step = step_without_operations(&task.name, label, began, now);
-            self.recorder.step(Some(StepOutcome {
+            let step = task.outcome(Some(label), began, now);
+            self.recorder.step(step.map(|step| StepOutcome {
                 status: status.clone(),
                 ..step
             }));
         }
         if let Some(mut running) = task.access.take() {
-            self.send_rest(&mut running);
+            running.send_rest(&mut self.memory, &self.files);
             self.recorder
                 .step(running.figures.outcome(&task.name, now, status.clone()));
         }
         if let Some(mut replaying) = task.replaying.take() {
-            self.send_rests(&mut replaying);
+            replaying.send_rests(&mut self.memory, &self.files);
             let outcome = replaying.figures.outcome(&task.name, now, status.clone());
             self.recorder.step(outcome);
         }
@@ -119,11 +115,11 @@ impl<'a> System<'a> {
     }
 
     /// A task that was killed goes on to free its memory; with the last of it, it ends.
-    pub(crate) fn exit(&mut self, task: &mut Task<'a>, now: Nanos) -> Flow {
+    pub(crate) fn exit(&mut self, task: &mut Task<'a>) -> Flow {
         if !task.exit_mmap(&mut self.memory) {
             return Flow::Continue;
         }
-        self.end_task(task, self.local_time(now), &Status::Killed(9));
+        self.end_task(task, self.memory.cpu.now(), &Status::Killed(9));
         Flow::Ended
     }
 

@@ -11,18 +11,20 @@ use alloc::string::String;
 use guard::sample::Use;
 use guard::{Action, File, Looked, Scope, Touch, User};
 use mm::settings::Setting;
-use mm::units::{Bytes, Nanos};
+use mm::units::Nanos;
 
 use crate::error::Error;
-use crate::machine::guarding::state::{Guarding, Underway};
+use crate::machine::guarding::sampling::resident;
+use crate::machine::guarding::state::{Fanotify, Guarding, Underway};
 use crate::machine::running::Area;
-use crate::machine::state::Stop;
 use crate::machine::steps::reclaim_text;
 use crate::machine::system::System;
 use crate::machine::task::Task;
+use crate::machine::tunables::Tunables;
 use crate::mm::filemap::Reader;
-use crate::mm::filemap::state::Progress;
+use crate::mm::filemap::state::{self as filemap, Progress};
 use crate::mm::mlock::{Locking, Which};
+use crate::mm::parts::Memory;
 use crate::sched::core::{Flow, Sleep};
 
 impl<'a> System<'a> {
@@ -47,14 +49,15 @@ impl<'a> System<'a> {
         now: Nanos,
     ) -> Result<Flow, Error> {
         if guarding.locking.is_some() {
-            return self.go_on_locking(task, guarding, now);
+            return self.go_on_locking(task, guarding);
         }
         if let Some(decision) = guarding.todo.pop() {
             self.carry_out(task, guarding, &decision.action)?;
             return Ok(Flow::Continue);
         }
         if let Some(next) = guarding.next.take() {
-            self.sleep_until(task, next);
+            self.scheduler
+                .sleep_until(&mut self.events, &mut self.memory.cpu, next);
             return Ok(Flow::Blocked(Sleep::Idle));
         }
         self.take_sample(guarding, now);
@@ -67,7 +70,13 @@ impl<'a> System<'a> {
         guarding: &mut Guarding,
         action: &Action,
     ) -> Result<(), Error> {
-        self.memory.cpu.spent += self.memory.cpu.costs.syscall_ps;
+        let Self {
+            memory,
+            files,
+            tunables,
+            ..
+        } = self;
+        memory.cpu.spent += memory.cpu.costs.syscall_ps;
         let index = |file: File| file.0 as usize;
         match action {
             Action::Look(file) => {
@@ -75,90 +84,53 @@ impl<'a> System<'a> {
                 guarding.looked.push(Looked {
                     file: *file,
                     size: known.map(|file| file.size),
-                    resident: self.resident(index(*file)),
+                    resident: resident(memory, &files[index(*file)]),
                 });
             }
             Action::Lock { file, length } => {
-                let pages = self.pages_of(index(*file), *length);
                 guarding.locks.insert(index(*file), *length);
                 guarding.locking = Some(Underway {
                     file: index(*file),
                     at: Locking::default(),
-                    end: pages,
+                    end: files[index(*file)].pages_below(&memory.cpu, *length),
                     which: Which::Resident,
                 });
             }
             Action::Fill { file, length, most } => {
-                let pages = self.pages_of(index(*file), *length);
-                let first = self.memory.first_unlocked(&self.files[index(*file)], pages);
-                let end = pages.min(first + self.pages_of(index(*file), *most));
+                let filled = &files[index(*file)];
+                let pages = filled.pages_below(&memory.cpu, *length);
+                let first = filled.first_unlocked(&memory.folios, pages);
                 guarding.locking = Some(Underway {
                     file: index(*file),
                     at: Locking::at(first),
-                    end,
+                    end: pages.min(first + filled.pages_below(&memory.cpu, *most)),
                     which: Which::All,
                 });
             }
             Action::Unlock(file) => {
                 guarding.locks.remove(&index(*file));
-                self.unlock_file(task, index(*file));
+                task.unlock(memory, &files[index(*file)]);
             }
             Action::Reclaim { scope, amount } => {
-                self.reclaim_for(task, guarding, *scope, *amount)?
+                if let Some(path) = guarding.path(*scope) {
+                    let text = reclaim_text(amount.0, Some(0));
+                    task.write_cgroup(memory, path, "memory.reclaim", &text)?;
+                }
             }
-            Action::Drop { files, most } => self.drop_for(guarding, files, *most),
-            Action::Set(setting) => self.set_for(guarding, setting),
-            Action::GiveBack(tunable) => self.give_back(guarding, tunable),
+            Action::Drop { files: found, most } => {
+                let sizes = &self.scenario.machine.files;
+                guarding.drop_files(memory, files, sizes, found, *most);
+            }
+            Action::Set(setting) => guarding.set(tunables, memory, setting),
+            Action::GiveBack(tunable) => guarding.give_back(tunables, memory, tunable),
         }
         Ok(())
-    }
-
-    /// What the kernel refuses stays as it is: the policy sees that in the next sample.
-    fn set_for(&mut self, guarding: &mut Guarding, setting: &Setting) {
-        self.memory.cpu.spent += self.memory.cpu.costs.set_ps;
-        let before = self.tunables.before(&setting.tunable, &self.memory);
-        let written = self.tunables.write(setting, &mut self.memory);
-        if let Some(before) = before.filter(|_| written.is_ok()) {
-            let tunable = setting.tunable.clone();
-            guarding.before.entry(tunable).or_insert(before);
-        }
-    }
-
-    fn give_back(&mut self, guarding: &mut Guarding, tunable: &str) {
-        self.memory.cpu.spent += self.memory.cpu.costs.set_ps;
-        if let Some(before) = guarding.before.remove(tunable) {
-            self.tunables.write(&before, &mut self.memory).ok();
-        }
-    }
-
-    /// Writes to a `memory.reclaim`.
-    fn reclaim_for(
-        &mut self,
-        task: &mut Task<'a>,
-        guarding: &Guarding,
-        scope: Scope,
-        amount: Bytes,
-    ) -> Result<(), Error> {
-        let path = match scope {
-            Scope::Group(index) => guarding.groups.get(index).map(String::as_str),
-            Scope::Machine => Some(""),
-        };
-        let Some(path) = path else {
-            return Ok(());
-        };
-        self.write_cgroup(
-            task,
-            path,
-            "memory.reclaim",
-            &reclaim_text(amount.0, Some(0)),
-        )
     }
 
     fn go_on_locking(
         &mut self,
         task: &mut Task<'a>,
         guarding: &mut Guarding,
-        now: Nanos,
     ) -> Result<Flow, Error> {
         let Some(underway) = &mut guarding.locking else {
             return Ok(Flow::Continue);
@@ -176,48 +148,73 @@ impl<'a> System<'a> {
         if progress == Progress::Complete {
             guarding.locking = None;
         }
-        match self.stop(task, progress, now)? {
-            Some(Stop::Wait(sleep)) => Ok(Flow::Blocked(sleep)),
-            Some(Stop::Killed) => {
-                // It ends with its next step, which finds what it had locked.
-                task.exiting = Some(0);
-                Ok(Flow::Continue)
-            }
-            _ => Ok(Flow::Continue),
+        // Where it was killed, it ends with its next step, which finds what it had locked.
+        let stop = self.stop(task, progress)?;
+        Ok(task.stopped(stop))
+    }
+}
+
+impl Guarding {
+    /// What the kernel refuses stays as it is: the policy sees that in the next sample.
+    fn set(&mut self, tunables: &mut Tunables, memory: &mut Memory, setting: &Setting) {
+        memory.cpu.spent += memory.cpu.costs.set_ps;
+        let before = tunables.before(&setting.tunable, memory);
+        let written = tunables.write(setting, memory);
+        if let Some(before) = before.filter(|_| written.is_ok()) {
+            let tunable = setting.tunable.clone();
+            self.before.entry(tunable).or_insert(before);
         }
     }
 
-    fn unlock_file(&mut self, task: &Task<'a>, index: usize) {
-        self.files[index].unmap(task.entity, &mut self.memory);
-        self.memory.unlock_file(&self.files[index]);
+    fn give_back(&mut self, tunables: &mut Tunables, memory: &mut Memory, tunable: &str) {
+        memory.cpu.spent += memory.cpu.costs.set_ps;
+        if let Some(before) = self.before.remove(tunable) {
+            tunables.write(&before, memory).ok();
+        }
+    }
+
+    /// The group whose `memory.reclaim` is written to.
+    fn path(&self, scope: Scope) -> Option<&str> {
+        match scope {
+            Scope::Group(index) => self.groups.get(index).map(String::as_str),
+            Scope::Machine => Some(""),
+        }
+    }
+}
+
+impl Task<'_> {
+    fn unlock(&self, memory: &mut Memory, file: &filemap::File) {
+        file.unmap(self.entity, memory);
+        memory.unlock_file(file);
     }
 
     /// A guard that ends lets go of all it locked.
-    pub(crate) fn stop_guarding(&mut self, task: &mut Task<'a>) {
-        let Some(guarding) = task.guarding.take() else {
+    pub(super) fn stop_guarding(&mut self, memory: &mut Memory, files: &[filemap::File]) {
+        let Some(guarding) = self.guarding.take() else {
             return;
         };
         for index in guarding.locks.keys() {
-            self.unlock_file(task, *index);
+            self.unlock(memory, &files[*index]);
         }
     }
+}
 
-    /// A file is opened by its first access: a guard will hear of it.
-    pub(crate) fn opened(&mut self, task: &Task<'a>, area: Area) {
+impl Fanotify {
+    /// A file is opened by its first access.
+    pub(super) fn opened(&mut self, task: &Task<'_>, area: Area) {
         if let Area::File { index, .. } = area
             && !task.has_open(index)
         {
-            self.used(index, Use::Opened);
+            self.note(index, Use::Opened);
         }
     }
 
-    /// A file was closed: a guard will hear of it.
-    pub(crate) fn closed(&mut self, index: usize) {
-        self.used(index, Use::Closed);
+    pub(super) fn closed(&mut self, index: usize) {
+        self.note(index, Use::Closed);
     }
 
-    fn used(&mut self, index: usize, how: Use) {
-        if self.is_guarded {
+    fn note(&mut self, index: usize, how: Use) {
+        if self.is_watched {
             let file = number(index);
             // A workload's tasks are one user's, as the guest runs them.
             let user = User::System;

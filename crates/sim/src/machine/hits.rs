@@ -1,93 +1,93 @@
 //! Operations of one page each that is there: touches that change nothing, and `read()`s that do no
-//! more than note its use. As [`System::run_settled`] does them, without its loop over pages.
+//! more than note its use. As [`Running::run_settled`] does them, without its loop over pages.
 
-use mm::units::{Nanos, PageSize};
+use mm::units::PageSize;
 use scenario::access::Operation;
 
 use crate::machine::running::Running;
 use crate::machine::settled::{Place, Settled};
-use crate::machine::system::System;
 use crate::machine::task::Task;
-use crate::mm::filemap::state::Span;
+use crate::mm::filemap::state::{File, Span};
 use crate::mm::folio::{Folios, PageId};
 use crate::mm::memory::state::Table;
 use crate::mm::page_alloc::zone::HUGE_PAGES;
+use crate::mm::parts::Memory;
 
 const PAGE: u64 = PageSize::FOUR_KIB.bytes();
 
 /// Operations between two looks at what the bench has of its own: as many as are drawn at a time.
 const TOGETHER: u64 = 64;
 
-impl<'a> System<'a> {
+impl<'a> Running<'a> {
     /// Performs operations that hit a page, as many as are drawn already and begin within the
     /// budget; whether there was one.
     pub(crate) fn run_hits(
         &mut self,
         task: &mut Task<'a>,
-        running: &mut Running<'a>,
-        began: Nanos,
+        memory: &mut Memory,
+        files: &[File],
     ) -> bool {
-        let is_paged = running.access.block.0 == PAGE;
-        if !is_paged || !running.target.size().0.is_multiple_of(PAGE) {
+        let is_paged = self.access.block.0 == PAGE;
+        if !is_paged || !self.target.size().0.is_multiple_of(PAGE) {
             return false;
         }
-        let Some(hits) = self.settled(task, running) else {
+        let Some(hits) = Settled::of(task, self, memory, files) else {
             return false;
         };
         let start_ps = hits.loop_ps + hits.begin_ps;
-        let budget = self.memory.cpu.budget.saturating_sub(start_ps);
-        let next = running.operations_to_do.drawn();
-        if self.memory.cpu.spent >= budget
-            || next.is_none_or(|next| hits.is_settled(next, &self.memory.folios).is_none())
+        let budget = memory.cpu.budget.saturating_sub(start_ps);
+        let next = self.operations_to_do.drawn();
+        if memory.cpu.spent >= budget
+            || next.is_none_or(|next| hits.is_settled(next, &memory.folios).is_none())
         {
             return false;
         }
         let least_ps = start_ps + hits.page_ps[0].min(hits.page_ps[1]);
-        let fit = 1 + (budget - self.memory.cpu.spent) / least_ps.max(1);
-        let left = running.left().div_ceil(PAGE);
+        let fit = 1 + (budget - memory.cpu.spent) / least_ps.max(1);
+        let left = self.left().div_ceil(PAGE);
         let most = fit.min(left).min(TOGETHER);
-        let turns = task.turns(&self.memory, running);
-        if turns.is_none_or(|turns| !turns.stay_mapped(most, &self.memory)) {
+        let turns = task.turns(memory, self);
+        if turns.is_none_or(|turns| !turns.stay_mapped(most, memory)) {
             return false;
         }
         let mut done = 0;
         let mut noted = None;
         while done < most
-            && self.memory.cpu.spent < budget
-            && !running.is_done(self.local_time(began))
-            && let Some(next) = running.operations_to_do.drawn()
-            && let Some(is_settled) = hits.is_settled(next, &self.memory.folios)
+            && memory.cpu.spent < budget
+            && !self.is_done(memory.cpu.now())
+            && let Some(next) = self.operations_to_do.drawn()
+            && let Some(is_settled) = hits.is_settled(next, &memory.folios)
         {
-            self.memory.cpu.spent += hits.loop_ps;
-            let from = self.memory.cpu.now();
-            self.memory.cpu.spent += hits.begin_ps;
+            memory.cpu.spent += hits.loop_ps;
+            let from = memory.cpu.now();
+            memory.cpu.spent += hits.begin_ps;
             match (hits.place, is_settled) {
                 (Place::File { index, .. }, false) => {
                     if let Some(block) = noted.take() {
-                        running.readahead.note_read((block + 1) * PAGE);
+                        self.readahead.note_read((block + 1) * PAGE);
                     }
                     let (mut cursor, end) = (next.block, next.block + 1);
-                    let mut reader = self.reader(running, index);
+                    let mut reader = self.reader(memory, &files[index]);
                     reader.read(&mut cursor, end, Span::of_pages(next.block..end));
                 }
                 _ => {
-                    self.memory.cpu.spent += hits.page_ps[usize::from(next.write)];
+                    memory.cpu.spent += hits.page_ps[usize::from(next.write)];
                     noted = Some(next.block);
                 }
             }
-            let took = self.local_time(began).saturating_sub(from);
-            running.figures.count_latency(took);
-            running.operations_to_do.go_past();
+            let took = memory.cpu.now().saturating_sub(from);
+            self.figures.count_latency(took);
+            self.operations_to_do.go_past();
             done += 1;
         }
         let is_file = matches!(hits.place, Place::File { .. });
         let copying = hits.page_ps[0];
-        running.figures.count(done, done * PAGE);
+        self.figures.count(done, done * PAGE);
         task.operations += done;
         task.bytes += done * PAGE;
         if let Some(block) = noted.filter(|_| is_file) {
-            self.memory.cpu.unbroken = copying;
-            running.readahead.note_read((block + 1) * PAGE);
+            memory.cpu.unbroken = copying;
+            self.readahead.note_read((block + 1) * PAGE);
         }
         done > 0
     }

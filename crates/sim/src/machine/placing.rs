@@ -32,7 +32,7 @@ pub(crate) fn files(scenario: &Scenario, memory: &mut Memory) -> Result<Vec<File
         };
         let pages = largest.pages_ceil(PageSize::FOUR_KIB).0;
         let base = memory.take_range(pages);
-        let base = base.ok_or_else(|| too_large(place()))?;
+        let base = base.ok_or_else(|| Error::too_large(place()))?;
         let offset = offsets[disk];
         offsets[disk] += pages * PageSize::FOUR_KIB.bytes();
         Ok(File {
@@ -87,7 +87,7 @@ pub(crate) fn add_swap(
         };
         let slots = swap.size.pages_floor(PageSize::FOUR_KIB).0;
         if !memory.swap.add(backing, slots) {
-            return Err(too_large(String::from("swap")));
+            return Err(Error::too_large(String::from("swap")));
         }
         memory
             .objects
@@ -108,7 +108,7 @@ pub(crate) fn list_boot_pages(memory: &mut Memory) -> Result<(), Error> {
             let pages = memory.cpu.sampled(layout.items.get(item).unwrap_or(0));
             let pages = pages.min(memory.zones[zone].fixed);
             let base = memory.take_range(pages);
-            let base = base.ok_or_else(|| too_large(String::from("what boot left")))?;
+            let base = base.ok_or_else(|| Error::too_large(String::from("what boot left")))?;
             memory.zones[zone].fixed -= pages;
             memory.zones[zone].of_boot[lru as usize] = pages;
             for page in base..base + pages as PageId {
@@ -128,12 +128,4 @@ pub(crate) fn list_boot_pages(memory: &mut Memory) -> Result<(), Error> {
         }
     }
     Ok(())
-}
-
-/// The file or region at `place` has more pages than there are indices left.
-pub(crate) fn too_large(place: String) -> Error {
-    Error::Unsupported {
-        what: String::from("more than 16 TiB of files and regions"),
-        place,
-    }
 }

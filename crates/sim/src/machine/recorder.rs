@@ -14,11 +14,11 @@ use scenario::workload::Workload;
 
 use crate::error::Error;
 use crate::fs::proc::Procfs;
-use crate::machine::boot;
 use crate::machine::task::Task;
 use crate::machine::tasks::Tasks;
 use crate::machine::tunables::Tunables;
 use crate::mm::ksm::Template;
+use crate::mm::mm_init;
 use crate::mm::parts::Memory;
 use crate::sched::psi::{Pressure, Resource, SYSTEM};
 
@@ -44,7 +44,7 @@ pub(crate) struct Recorder {
 }
 
 impl Recorder {
-    pub(crate) fn new(boot: &boot::State, workload: &Workload) -> Self {
+    pub(crate) fn new(boot: &mm_init::State, workload: &Workload) -> Self {
         let procfs = Procfs::new(boot);
         let (capture, steps) = (Capture::default(), Vec::new());
         Self {

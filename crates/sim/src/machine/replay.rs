@@ -7,7 +7,7 @@ use core::ops::Range;
 use mm::units::{Nanos, PageSize};
 use scenario::outcome::Status;
 use scenario::recording::{Kind, Run};
-use scenario::workload::{Pace, Replay};
+use scenario::workload::{Pace, Replay, Via};
 
 use crate::error::Error;
 use crate::fs::fs_writeback::state::Syncing;
@@ -15,17 +15,15 @@ use crate::machine::figures::Figures;
 use crate::machine::replaying::{OpenFile, Replaying};
 use crate::machine::running::Underway;
 use crate::machine::state::Stop;
-use crate::machine::system::System;
+use crate::machine::system::{System, wakes_a_thread};
 use crate::machine::task::Task;
 use crate::mm::filemap::Reader;
 use crate::mm::filemap::state::{File, Progress};
+use crate::mm::parts::Memory;
 use crate::mm::readahead::Readahead;
 use crate::sched::core::{Flow, Sleep};
 
 const PAGE: u64 = PageSize::FOUR_KIB.bytes();
-
-/// Pages that are handled between two looks at the clock.
-const CHUNK: u64 = 32;
 
 impl<'a> System<'a> {
     /// Begins to do a stream again.
@@ -51,6 +49,7 @@ impl<'a> System<'a> {
         task.replaying = Some(Box::new(Replaying {
             replay,
             stream,
+            first_file: self.scenario.machine.files.len(),
             cursor: stream.behind(replay.skip),
             end: replay.skip.saturating_add(replay.runs.unwrap_or(u64::MAX)),
             figures: Figures::new(label, now),
@@ -70,44 +69,37 @@ impl<'a> System<'a> {
         &mut self,
         task: &mut Task<'a>,
         mut replaying: Box<Replaying<'a>>,
-        now: Nanos,
     ) -> Result<Flow, Error> {
-        let flow = match self.run_replay(task, &mut replaying, now)? {
-            Stop::Budget => Flow::Continue,
-            Stop::Wait(sleep) => Flow::Blocked(sleep),
-            Stop::Done => {
-                let end = self.local_time(now);
-                let outcome = replaying.figures.outcome(&task.name, end, Status::Done);
-                self.recorder.step(outcome);
-                self.send_rests(&mut replaying);
-                task.go_past_step();
-                return Ok(Flow::Continue);
-            }
-            Stop::Killed => {
-                task.exiting = Some(0);
-                Flow::Continue
-            }
-        };
+        let stop = self.run_replay(task, &mut replaying)?;
+        if stop == Stop::Done {
+            let end = self.memory.cpu.now();
+            let outcome = replaying.figures.outcome(&task.name, end, Status::Done);
+            self.recorder.step(outcome);
+            replaying.send_rests(&mut self.memory, &self.files);
+            task.go_past_step();
+            return Ok(Flow::Continue);
+        }
         task.replaying = Some(replaying);
-        Ok(flow)
+        Ok(task.stopped(Some(stop)))
     }
 
     fn run_replay(
         &mut self,
         task: &mut Task<'a>,
         replaying: &mut Replaying<'a>,
-        began: Nanos,
     ) -> Result<Stop, Error> {
-        while self.memory.cpu.spent < self.memory.cpu.budget && !self.wakes_a_thread() {
+        while self.memory.cpu.spent < self.memory.cpu.budget
+            && !wakes_a_thread(&self.memory, &self.scheduler)
+        {
             if self.memory.cpu.current.over_high > 0 && !replaying.is_in_call() {
                 return Ok(Stop::Budget);
             }
             let stop = if replaying.syncing.is_some() {
-                self.go_on_syncing(task, replaying, began)?
+                self.go_on_syncing(task, replaying)?
             } else if let Some(operation) = replaying.operation.take() {
-                self.go_on_with_run(task, replaying, operation, began)?
+                self.go_on_with_run(task, replaying, operation)?
             } else {
-                self.begin_run(task, replaying, self.local_time(began))
+                self.begin_run(task, replaying)
             };
             if let Some(stop) = stop {
                 return Ok(stop);
@@ -120,7 +112,6 @@ impl<'a> System<'a> {
         &mut self,
         task: &mut Task<'a>,
         replaying: &mut Replaying<'a>,
-        began: Nanos,
     ) -> Result<Option<Stop>, Error> {
         let Some((since, mut syncing)) = replaying.syncing.take() else {
             return Ok(None);
@@ -133,10 +124,10 @@ impl<'a> System<'a> {
             &mut syncing,
         );
         match progress {
-            Progress::Complete => finish(task, replaying, since, 0, self.local_time(began)),
+            Progress::Complete => finish(task, replaying, since, 0, self.memory.cpu.now()),
             _ => replaying.syncing = Some((since, syncing)),
         }
-        self.stop(task, progress, began)
+        self.stop(task, progress)
     }
 
     fn go_on_with_run(
@@ -144,16 +135,15 @@ impl<'a> System<'a> {
         task: &mut Task<'a>,
         replaying: &mut Replaying<'a>,
         mut operation: Underway,
-        began: Nanos,
     ) -> Result<Option<Stop>, Error> {
-        let progress = self.perform(replaying, &mut operation);
-        let stop = self.stop(task, progress, began)?;
+        let progress = replaying.perform(&mut self.memory, &self.files, &mut operation);
+        let stop = self.stop(task, progress)?;
         if task.dying && progress == Progress::Complete {
             return Ok(Some(Stop::Killed));
         }
         match stop.is_none() && operation.cursor >= operation.end {
             true => {
-                let end = self.local_time(began);
+                let end = self.memory.cpu.now();
                 finish(task, replaying, operation.began, operation.bytes, end);
             }
             false => replaying.operation = Some(operation),
@@ -162,40 +152,50 @@ impl<'a> System<'a> {
     }
 
     /// Begins the next run, once what the task does before it is done.
-    fn begin_run(
-        &mut self,
-        task: &mut Task<'a>,
-        replaying: &mut Replaying<'a>,
-        now: Nanos,
-    ) -> Option<Stop> {
+    fn begin_run(&mut self, task: &mut Task<'a>, replaying: &mut Replaying<'a>) -> Option<Stop> {
+        let Self {
+            memory,
+            scheduler,
+            events,
+            ..
+        } = self;
+        let now = memory.cpu.now();
+        let cpu = &mut memory.cpu;
         let Some(run) = replaying.run else {
-            let loop_ps = self.memory.cpu.costs.loop_ps;
+            let loop_ps = cpu.costs.loop_ps;
             return (!replaying.go_to_next(now, loop_ps)).then_some(Stop::Done);
         };
         if replaying.compute_ps > 0 {
-            self.memory.cpu.use_up(&mut replaying.compute_ps);
+            cpu.use_up(&mut replaying.compute_ps);
             return None;
         }
         if replaying.sleep > Nanos::ZERO {
-            let sleep = core::mem::take(&mut replaying.sleep);
-            self.sleep_for(task, sleep, now);
+            scheduler.sleep_for(events, cpu, core::mem::take(&mut replaying.sleep));
             return Some(Stop::Wait(Sleep::Idle));
         }
         if replaying.replay.pace == Pace::Clock && replaying.due > now {
-            self.sleep_until(task, replaying.due);
+            scheduler.sleep_until(events, cpu, replaying.due);
             return Some(Stop::Wait(Sleep::Idle));
         }
-        self.start_run(task, replaying, &run);
+        replaying.start_run(task, memory, &mut self.files, &run);
         None
     }
+}
 
-    fn start_run(&mut self, task: &mut Task<'a>, replaying: &mut Replaying<'a>, run: &Run) {
-        let began = self.memory.cpu.now();
-        let index = self.recorded_file(run.file);
-        let costs = self.memory.cpu.costs;
-        let file = &mut self.files[index];
+impl Replaying<'_> {
+    fn start_run(
+        &mut self,
+        task: &mut Task<'_>,
+        memory: &mut Memory,
+        files: &mut [File],
+        run: &Run,
+    ) {
+        let began = memory.cpu.now();
+        let index = self.index_of(run.file);
+        let costs = memory.cpu.costs;
+        let file = &mut files[index];
         let beyond = file.end();
-        self.memory.cpu.spent += match run.kind {
+        memory.cpu.spent += match run.kind {
             Kind::Write => costs.write_call_ps,
             Kind::Sync => costs.fsync_call_ps,
             Kind::Load | Kind::Store => costs.operation_ps,
@@ -205,25 +205,25 @@ impl<'a> System<'a> {
             Kind::Write => file.size = file.size.max(run.offset + run.length),
             Kind::Read => {}
             Kind::Load | Kind::Store => {
-                let open = &mut replaying.files[run.file as usize];
+                let open = &mut self.files[run.file as usize];
                 if !core::mem::replace(&mut open.is_mapped, true) {
                     task.mapped.insert(index);
                 }
             }
             Kind::Sync => {
-                replaying.syncing = Some((began, Syncing::new(index..index + 1)));
+                self.syncing = Some((began, Syncing::new(index..index + 1)));
                 return;
             }
             Kind::Open | Kind::Truncate | Kind::DontNeed => {
-                self.change_file(replaying, run, index);
-                finish(task, replaying, began, 0, self.memory.cpu.now());
+                self.change_file(memory, file, run);
+                finish(task, self, began, 0, memory.cpu.now());
                 return;
             }
         }
         // A read beyond the end gives what there is.
         let end = (run.offset + run.length).min(file.size);
         let bytes = end.saturating_sub(run.offset);
-        replaying.operation = Some(Underway {
+        self.operation = Some(Underway {
             began,
             offset: run.offset,
             cursor: run.offset / PAGE,
@@ -241,13 +241,9 @@ impl<'a> System<'a> {
     }
 
     /// What is over at once.
-    fn change_file(&mut self, replaying: &mut Replaying<'a>, run: &Run, index: usize) {
-        let (file, memory) = (&mut self.files[index], &mut self.memory);
+    fn change_file(&mut self, memory: &mut Memory, file: &mut File, run: &Run) {
         match run.kind {
-            Kind::Open => {
-                let open = &mut replaying.files[run.file as usize].readahead;
-                *open = Readahead::NEW;
-            }
+            Kind::Open => self.files[run.file as usize].readahead = Readahead::NEW,
             Kind::Truncate => {
                 file.size = file.size.min(run.offset);
                 file.truncate_pages(memory);
@@ -261,50 +257,42 @@ impl<'a> System<'a> {
         }
     }
 
-    fn perform(&mut self, replaying: &mut Replaying<'a>, operation: &mut Underway) -> Progress {
-        let Some(run) = replaying.run else {
+    fn perform(
+        &mut self,
+        memory: &mut Memory,
+        files: &[File],
+        operation: &mut Underway,
+    ) -> Progress {
+        let Some(run) = self.run else {
             return Progress::Complete;
         };
-        let index = self.recorded_file(run.file);
-        if operation.changes_time {
-            return self.change_time(operation, index);
-        }
-        let span = operation.span();
-        let batch = match run.kind {
-            Kind::Read => self.batch,
-            _ => CHUNK,
+        let via = match run.kind {
+            Kind::Load | Kind::Store => Via::Mmap,
+            _ => Via::Syscall,
         };
-        let stop = (operation.cursor + batch).min(operation.end);
-        let mut reader = Reader {
-            memory: &mut self.memory,
-            file: &self.files[index],
-            readahead: &mut replaying.files[run.file as usize].readahead,
+        let reader = Reader {
+            memory,
+            file: &files[self.index_of(run.file)],
+            readahead: &mut self.files[run.file as usize].readahead,
         };
-        let cursor = &mut operation.cursor;
-        match run.kind {
-            Kind::Read => reader.read(cursor, stop, span),
-            Kind::Write => reader.write(cursor, stop, span, operation.beyond),
-            _ => reader.touch(cursor, stop, operation.write, &mut operation.faulting),
-        }
+        operation.go_on(reader, via)
     }
 
-    /// The index of a file of the recording.
-    fn recorded_file(&self, number: u32) -> usize {
-        self.scenario.machine.files.len() + number as usize
+    /// The index of a file of the recording among the machine's.
+    fn index_of(&self, number: u32) -> usize {
+        self.first_file + number as usize
     }
 
     /// Sends the requests for the pages of interrupted windows that are locked already.
-    pub(crate) fn send_rests(&mut self, replaying: &mut Replaying<'a>) {
-        for (number, open) in replaying.files.iter_mut().enumerate() {
-            if let Some(rest) = open.readahead.take_rest() {
-                let file = &self.files[self.scenario.machine.files.len() + number];
-                let mut reader = Reader {
-                    memory: &mut self.memory,
-                    file,
-                    readahead: &mut open.readahead,
-                };
-                reader.request(rest.gap, rest.window.start);
+    pub(super) fn send_rests(&mut self, memory: &mut Memory, files: &[File]) {
+        for (open, file) in self.files.iter_mut().zip(&files[self.first_file..]) {
+            let readahead = &mut open.readahead;
+            Reader {
+                memory,
+                file,
+                readahead,
             }
+            .send_rest();
         }
     }
 }

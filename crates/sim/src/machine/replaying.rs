@@ -16,6 +16,8 @@ use crate::mm::readahead::Readahead;
 pub(crate) struct Replaying<'a> {
     pub(super) replay: &'a Replay,
     pub(super) stream: &'a Stream,
+    /// The index of the recording's first file among the machine's.
+    pub(super) first_file: usize,
     pub(super) cursor: Cursor,
     /// Runs of the stream after which the step is over.
     pub(super) end: u64,

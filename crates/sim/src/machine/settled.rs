@@ -2,19 +2,21 @@
 //! known to be used already, and what they read of a file is at most marked as used.
 //!
 //! Each operation goes this way as long as nothing can come between it and its end; the first that
-//! does not is begun as any other ([`System::run_settled`] leaves it alone).
+//! does not is begun as any other ([`Running::run_settled`] leaves it alone).
 
 use mm::units::{Bytes, Nanos, PageSize};
 use scenario::access::{self, Operation};
 use scenario::workload::{Target, Think, Via};
 
-use crate::machine::running::{Area, Running, Underway};
-use crate::machine::system::System;
+use crate::machine::running::{Area, Running};
 use crate::machine::task::Task;
-use crate::mm::filemap::state::{Progress, Span};
+use crate::mm::filemap::Reader;
+use crate::mm::filemap::state::{File, Progress, Span};
 use crate::mm::folio::{Folios, PageId};
 use crate::mm::memory::state::Region;
 use crate::mm::parts::Memory;
+use crate::mm::readahead::Readahead;
+use crate::sched::cpu::Cpu;
 
 /// What the operations of an access go to, and their costs in picoseconds.
 pub(super) struct Settled<'t> {
@@ -56,109 +58,97 @@ pub(super) enum Place<'t> {
     Region(&'t Region),
 }
 
-impl<'a> System<'a> {
+impl<'a> Running<'a> {
     /// Performs operations that need not wait, as many as are drawn already and end within the
     /// budget; whether there was one.
-    pub(crate) fn run_settled(
+    pub(super) fn run_settled(
         &mut self,
         task: &mut Task<'a>,
-        running: &mut Running<'a>,
-        began: Nanos,
+        memory: &mut Memory,
+        files: &[File],
     ) -> bool {
-        let Some(settled) = self.settled(task, running) else {
+        let Some(settled) = Settled::of(task, self, memory, files) else {
             return false;
         };
-        let mut next = settled.next(running, &self.memory);
+        let mut next = settled.next(self, memory);
         if next.is_none() {
             return false;
         }
-        let Some(mut turns) = task.turns(&self.memory, running) else {
+        let Some(mut turns) = task.turns(memory, self) else {
             return false;
         };
-        let (operations, bytes) = (running.figures.operations, running.figures.bytes);
+        let (operations, bytes) = (self.figures.operations, self.figures.bytes);
         let mut last = None;
         while let Some(hit) = next
-            && self.memory.cpu.spent + hit.most < self.memory.cpu.budget
-            && !running.is_done(self.local_time(began))
-            && turns.are_mapped(&self.memory)
+            && memory.cpu.spent + hit.most < memory.cpu.budget
+            && !self.is_done(memory.cpu.now())
+            && turns.are_mapped(memory)
         {
-            self.memory.cpu.spent += settled.loop_ps;
-            let from = self.memory.cpu.now();
-            self.memory.cpu.spent += settled.begin_ps;
+            memory.cpu.spent += settled.loop_ps;
+            let from = memory.cpu.now();
+            memory.cpu.spent += settled.begin_ps;
             match hit.changes {
                 Some(index) => {
                     if let Some(hit) = last.filter(|hit: &Hit| hit.changes.is_none()) {
-                        running.readahead.note_read(hit.span.to);
+                        self.readahead.note_read(hit.span.to);
                     }
-                    self.read_whole(running, index, hit);
+                    hit.read_whole(self.reader(memory, &files[index]));
                 }
-                None => self.memory.cpu.spent += hit.pages_ps,
+                None => memory.cpu.spent += hit.pages_ps,
             }
-            let took = self.local_time(began).saturating_sub(from);
-            running.figures.count_latency(took);
-            running.figures.count(1, hit.span.to - hit.span.from);
-            running.operations_to_do.go_past();
+            let took = memory.cpu.now().saturating_sub(from);
+            self.figures.count_latency(took);
+            self.figures.count(1, hit.span.to - hit.span.from);
+            self.operations_to_do.go_past();
             turns.go_on();
             last = Some(hit);
-            next = settled.next(running, &self.memory);
+            next = settled.next(self, memory);
         }
         let is_file = matches!(settled.place, Place::File { .. });
-        task.operations += running.figures.operations - operations;
-        task.bytes += running.figures.bytes - bytes;
+        task.operations += self.figures.operations - operations;
+        task.bytes += self.figures.bytes - bytes;
         if let Some(hit) = last.filter(|hit| is_file && hit.changes.is_none()) {
-            self.note_read(running, hit);
+            hit.note_read(&mut memory.cpu, &mut self.readahead);
         }
         last.is_some()
     }
+}
 
+impl Hit {
     /// Reads pages that are all there, some of which are used for the first time in a while.
-    fn read_whole(&mut self, running: &mut Running<'a>, index: usize, hit: Hit) {
-        let (mut cursor, batch) = (hit.first, self.batch);
-        let mut reader = self.reader(running, index);
-        while cursor < hit.end {
-            let chunk_end = (cursor + batch).min(hit.end);
-            let progress = reader.read(&mut cursor, chunk_end, hit.span);
+    fn read_whole(self, mut reader: Reader<'_>) {
+        let (mut cursor, batch) = (self.first, reader.memory.cpu.rules.folio_batch());
+        while cursor < self.end {
+            let chunk_end = (cursor + batch).min(self.end);
+            let progress = reader.read(&mut cursor, chunk_end, self.span);
             debug_assert_eq!(progress, Progress::Complete, "no page has to be waited for");
         }
     }
 
-    /// Touches the pages from the cursor on that share their use with it, as long as there is time.
-    pub(super) fn touch_alike(&mut self, region: &Region, operation: &mut Underway, end: u64) {
-        let costs = &self.memory.cpu.costs;
-        let each = match operation.write {
-            true => costs.touch_ps,
-            false => costs.load_ps,
-        };
-        let alike = region.alike(operation.cursor, &self.memory);
-        let left = self.memory.cpu.budget - self.memory.cpu.spent;
-        let pages = alike
-            .min(end - operation.cursor)
-            .min(left.div_ceil(each.max(1)));
-        self.memory.cpu.spent += pages * each;
-        operation.cursor += pages;
-    }
-
     /// The last of some operations has read its pages.
-    fn note_read(&mut self, running: &mut Running<'a>, hit: Hit) {
-        let pages = hit.end - hit.first;
-        let copied_last = match pages % self.batch {
-            0 => self.batch.min(pages),
+    fn note_read(self, cpu: &mut Cpu, readahead: &mut Readahead) {
+        let (pages, batch) = (self.end - self.first, cpu.rules.folio_batch());
+        let copied_last = match pages % batch {
+            0 => batch.min(pages),
             rest => rest,
         };
-        self.memory.cpu.unbroken = copied_last * self.memory.cpu.costs.cached_read_ps;
+        cpu.unbroken = copied_last * cpu.costs.cached_read_ps;
         if pages > 0 {
-            running.readahead.note_read(hit.span.to);
+            readahead.note_read(self.span.to);
         }
     }
+}
 
+impl<'t> Settled<'t> {
     /// What the operations of an access come to, if some of them may need not wait: `read()`s of a
     /// file and touches of a region, which follow each other at once, all of memory being near.
-    pub(super) fn settled<'t>(
-        &self,
-        task: &'t Task<'a>,
-        running: &Running<'a>,
-    ) -> Option<Settled<'t>> {
-        let (access, memory) = (running.access, &self.memory);
+    pub(super) fn of(
+        task: &'t Task<'_>,
+        running: &Running<'_>,
+        memory: &Memory,
+        files: &[File],
+    ) -> Option<Self> {
+        let access = running.access;
         let at_once = access.rate == 0 && access.think == Think::NONE && access.blocks == 1;
         let at_once = at_once && access.compute == Nanos::ZERO;
         let is_plain = memory.cpu.scale == 1 && !memory.zones.nodes.are_several();
@@ -170,7 +160,7 @@ impl<'a> System<'a> {
             (Area::File { index, .. }, _)
                 if access.via == Via::Syscall && !running.readahead.is_interrupted() =>
             {
-                let base = self.files[index].base;
+                let base = files[index].base;
                 let read = costs.cached_read_ps;
                 (Place::File { index, base }, costs.syscall_ps, [read; 2])
             }
@@ -181,7 +171,7 @@ impl<'a> System<'a> {
             }
             _ => return None,
         };
-        Some(Settled {
+        Some(Self {
             place,
             size: running.target.size(),
             block: access.block,
@@ -191,9 +181,7 @@ impl<'a> System<'a> {
             activate_ps: costs.activate_ps,
         })
     }
-}
 
-impl Settled<'_> {
     /// The next operation, if it is drawn already and need not wait.
     #[inline]
     fn next(&self, running: &Running<'_>, memory: &Memory) -> Option<Hit> {

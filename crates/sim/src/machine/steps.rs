@@ -1,19 +1,29 @@
 //! What each step of a process does to the machine.
 
+use alloc::boxed::Box;
 use alloc::string::String;
+
 use mm::settings::Setting;
 use mm::units::{Bytes, Nanos, PageSize};
+use scenario::Scenario;
 use scenario::contents::Contents;
+use scenario::machine::Machine;
 use scenario::outcome::{Latency, Status, StepOutcome};
 use scenario::workload::{Action, Advice, Huge, Map, Step, Target, Until};
 
+use crate::bench::observer::snapshot_cost;
 use crate::error::Error;
+use crate::machine::recorder::Recorder;
 use crate::machine::running::Area;
+use crate::machine::state::{Durable, Stop};
 use crate::machine::system::System;
 use crate::machine::task::Task;
+use crate::mm::filemap::state::Progress;
 use crate::mm::mlock::Fill;
 use crate::mm::page_alloc::zone::HUGE_PAGES;
+use crate::mm::parts::Memory;
 use crate::sched::core::{Flow, Sleep};
+use crate::sched::cpu::Cpu;
 use crate::sched::wait::WaitsFor;
 
 /// `ENOMEM`.
@@ -23,22 +33,23 @@ impl<'a> System<'a> {
     /// Takes the task one step further.
     pub(crate) fn step(&mut self, task: &mut Task<'a>, now: Nanos) -> Result<Flow, Error> {
         if task.exiting.is_some() {
-            return Ok(self.exit(task, now));
+            return Ok(self.exit(task));
         }
-        if let Some(flow) = self.run_errands(task, now)? {
+        if let Some(flow) = self.run_errands(task)? {
             return Ok(flow);
         }
-        if let Some(flow) = self.touch_own(task, now)? {
-            return Ok(flow);
+        if let Some(progress) = task.touch_own(&mut self.memory) {
+            let stop = self.stop(task, progress)?;
+            return Ok(task.stopped(stop));
         }
         if let Some(running) = task.access.take() {
-            return self.go_on(task, running, now);
+            return self.go_on(task, running);
         }
         if let Some(replaying) = task.replaying.take() {
-            return self.go_on_replaying(task, replaying, now);
+            return self.go_on_replaying(task, replaying);
         }
         if let Some(durable) = task.durable.take() {
-            return self.sync(task, durable, now);
+            return self.sync(task, durable);
         }
         let frame = task
             .frames
@@ -50,19 +61,6 @@ impl<'a> System<'a> {
         }
     }
 
-    /// The time that writing them takes.
-    fn pay_for(&mut self, settings: &[Setting]) {
-        self.memory.cpu.spent += self.memory.cpu.costs.set_ps * settings.len() as u64;
-    }
-
-    /// Writes the arm's settings.
-    pub(crate) fn apply_arm(&mut self) -> Result<(), Error> {
-        for setting in &self.scenario.arm_settings.0 {
-            self.tunables.write(setting, &mut self.memory)?;
-        }
-        Ok(())
-    }
-
     fn begin_step(
         &mut self,
         task: &mut Task<'a>,
@@ -70,7 +68,7 @@ impl<'a> System<'a> {
         now: Nanos,
     ) -> Result<Flow, Error> {
         if let Action::Access(access) = &step.action
-            && self.make_tables(task, access)?
+            && (self.bench).make_tables(&mut self.memory, task, &self.scenario.machine, access)?
         {
             return Ok(Flow::Continue);
         }
@@ -87,14 +85,16 @@ impl<'a> System<'a> {
             Action::Replay(replay) => return self.begin_replay(task, replay, label, now),
             Action::Repeat { until, steps } => {
                 task.begin_repeat(*until, steps, label, now);
-                return Ok(self.next_round(task, now));
+                return Ok(task.next_round(&mut self.recorder, now));
             }
-            Action::Sync { .. } | Action::DropCaches => {
-                let file = match &step.action {
-                    Action::Sync { file } => Some(self.file(task, file)?),
-                    _ => None,
-                };
-                self.begin_sync(task, file, label, now);
+            Action::Sync { file } => {
+                let file = task.file(&self.scenario.machine, file)?;
+                self.memory.cpu.spent += self.memory.cpu.costs.fsync_call_ps;
+                task.durable = Some(Box::new(Durable::of_file(file, label, now)));
+                return Ok(Flow::Continue);
+            }
+            Action::DropCaches => {
+                task.durable = Some(Box::new(Durable::of_all(self.files.len(), label, now)));
                 return Ok(Flow::Continue);
             }
             Action::Guard(config) => {
@@ -107,7 +107,7 @@ impl<'a> System<'a> {
                 }
             }
             action if may_block(action) => {
-                if let Some(flow) = self.block(task, step, began, now)? {
+                if let Some(flow) = self.block(task, step, began)? {
                     return Ok(flow);
                 }
             }
@@ -118,20 +118,26 @@ impl<'a> System<'a> {
             }
             action => self.act(task, action, label, now)?,
         }
-        let end = self.local_time(now);
+        Ok(self.finish_step(task, step, began))
+    }
+
+    /// A step is over, as far as its task has nothing more to do for it.
+    fn finish_step(&mut self, task: &mut Task<'a>, step: &'a Step, began: Nanos) -> Flow {
+        let (label, end) = (step.label.as_deref(), self.memory.cpu.now());
         if matches!(step.action, Action::Snapshot) {
-            if self.observe_snapshot(end) {
+            let cost = snapshot_cost(&self.memory.cpu, &self.tasks);
+            if (self.bench).observe(&self.recorder, &mut self.scheduler, cost, end) {
                 self.scheduler.queue.add(WaitsFor::Observer, task.entity);
                 task.go_past_step();
-                return Ok(Flow::Blocked(Sleep::Idle));
+                return Flow::Blocked(Sleep::Idle);
             }
         } else if task.errand.is_some() {
             task.ordered = label.map(|label| (label, began));
         } else {
-            self.record_step(task, label, began, end);
+            self.recorder.step(task.outcome(label, began, end));
         }
         task.go_past_step();
-        Ok(Flow::Continue)
+        Flow::Continue
     }
 
     /// Maps a region, and fills it where it is to be; how it left the task, or `None` where it is
@@ -143,14 +149,15 @@ impl<'a> System<'a> {
         began: Nanos,
         now: Nanos,
     ) -> Result<Option<Flow>, Error> {
-        if task.began_to_fill.is_none() && !self.map(task, map)? {
+        if task.began_to_fill.is_none() && !task.map(&mut self.memory, map, self.available)? {
             self.end_task(task, now, &Status::Failed(NO_MEMORY));
             return Ok(Some(Flow::Ended));
         }
         if !map.populate {
             return Ok(None);
         }
-        let flow = self.fill(task, &map.region, Fill::Populate, now)?;
+        let progress = task.fill(&mut self.memory, &map.region, Fill::Populate);
+        let flow = self.stop_filling(task, progress)?;
         task.began_to_fill = flow.is_some().then_some(began);
         Ok(flow)
     }
@@ -161,16 +168,31 @@ impl<'a> System<'a> {
         task: &mut Task<'a>,
         step: &'a Step,
         began: Nanos,
-        now: Nanos,
     ) -> Result<Option<Flow>, Error> {
+        let (memory, files, machine) = (&mut self.memory, &self.files, &self.scenario.machine);
         let flow = match &step.action {
-            Action::Wait { process } if self.has_to_wait(task, process)? => {
-                Some(Flow::Blocked(Sleep::Idle))
+            Action::Wait { process } => {
+                let process = self::process(self.scenario, process, task)?;
+                (!self.tasks.has_ended(process)).then_some(Flow::Blocked(Sleep::Idle))
             }
-            Action::Lock { target } => self.lock(task, target, now)?,
-            Action::Advise { target, .. } => self.will_need(task, target, now)?,
+            Action::Lock { target } => {
+                let progress = task.lock(memory, files, machine, target)?;
+                self.stop_filling(task, progress)?
+            }
+            Action::Advise { target, .. } => {
+                match task.will_need(memory, files, machine, target)? {
+                    Progress::Complete => None,
+                    progress => Some(Stop::flow(self.stop(task, progress)?)),
+                }
+            }
             Action::Sleep(span) => {
-                self.sleep_for(task, *span, self.local_time(now));
+                let Self {
+                    memory,
+                    scheduler,
+                    events,
+                    ..
+                } = self;
+                scheduler.sleep_for(events, &mut memory.cpu, *span);
                 task.ordered = step.label.as_deref().map(|label| (label, began));
                 task.go_past_step();
                 return Ok(Some(Flow::Blocked(Sleep::Idle)));
@@ -182,16 +204,18 @@ impl<'a> System<'a> {
         Ok(flow)
     }
 
-    /// A step without operations is over.
-    pub(crate) fn record_step(
+    /// A task that fills memory met this; `None` where it is done.
+    fn stop_filling(
         &mut self,
-        task: &Task<'a>,
-        label: Option<&str>,
-        began: Nanos,
-        end: Nanos,
-    ) {
-        let step = label.map(|label| step_without_operations(&task.name, label, began, end));
-        self.recorder.step(step);
+        task: &mut Task<'a>,
+        progress: Progress,
+    ) -> Result<Option<Flow>, Error> {
+        let stop = self.stop(task, progress)?;
+        if stop == Some(Stop::Killed) {
+            self.end_task(task, self.memory.cpu.now(), &Status::Killed(9));
+            return Ok(Some(Flow::Ended));
+        }
+        Ok(stop.map(|stop| Stop::flow(Some(stop))))
     }
 
     /// The actions that are over at once, but for what a task then has to do for its groups.
@@ -222,18 +246,16 @@ impl<'a> System<'a> {
                 );
                 self.recorder.add_progress(&self.tasks, task);
             }
-            Action::ApplyArm => {
-                self.pay_for(&self.scenario.arm_settings.0);
-                self.apply_arm()?;
+            Action::ApplyArm => self.set(&self.scenario.arm_settings.0)?,
+            Action::ApplyDefaults => {
+                pay_for(&mut self.memory.cpu, &self.scenario.arm_settings.0);
+                self.tunables.restore(&mut self.memory);
             }
-            Action::ApplyDefaults => self.apply_defaults(),
-            Action::Set(settings) => {
-                self.pay_for(settings);
-                for setting in settings {
-                    self.tunables.write(setting, &mut self.memory)?;
-                }
+            Action::Set(settings) => self.set(settings)?,
+            Action::RunOnNode { node } => {
+                let is_there = self.memory.zones.run_on_node(*node);
+                is_there.then_some(()).ok_or_else(|| no_node(*node, task))?;
             }
-            Action::RunOnNode { node } => self.run_on_node(task, *node)?,
             Action::Unmap { region } => {
                 let unmapped = task.unmap(&mut self.memory, region);
                 unmapped.ok_or_else(|| no_region(region, task))?;
@@ -241,13 +263,16 @@ impl<'a> System<'a> {
             Action::Start { process } => self.start_process(task, process, now)?,
             Action::Daemon(daemon) => self.decide(*daemon, now)?,
             Action::Close { file } => {
-                let index = self.file(task, file)?;
+                let index = task.file(&self.scenario.machine, file)?;
                 task.close(index);
-                self.closed(index);
+                self.fanotify.closed(index);
             }
-            Action::Advise { target, advice } => self.advise(task, target, *advice)?,
+            Action::Advise { target, advice } => {
+                let area = task.area(&self.scenario.machine, target)?;
+                task.advise(&mut self.memory, &self.files, area, target, *advice)?;
+            }
             Action::SetCgroup { cgroup, file } => {
-                self.write_cgroup(task, cgroup, &file.0, &file.1)?;
+                task.write_cgroup(&mut self.memory, cgroup, &file.0, &file.1)?;
             }
             Action::Reclaim {
                 cgroup,
@@ -255,38 +280,22 @@ impl<'a> System<'a> {
                 swappiness,
             } => {
                 let text = reclaim_text(amount.0, *swappiness);
-                self.write_cgroup(task, cgroup, "memory.reclaim", &text)?;
+                task.write_cgroup(&mut self.memory, cgroup, "memory.reclaim", &text)?;
             }
             _ => {}
         }
         Ok(())
     }
 
-    pub(super) fn write_cgroup(
-        &mut self,
-        task: &mut Task<'a>,
-        path: &str,
-        file: &str,
-        text: &str,
-    ) -> Result<(), Error> {
-        let (groups, rules) = (&mut self.memory.groups, &self.memory.cpu.rules);
-        task.write_cgroup(groups, rules, path, file, text)
-    }
-
-    fn apply_defaults(&mut self) {
-        self.pay_for(&self.scenario.arm_settings.0);
-        self.tunables.restore(&mut self.memory);
-    }
-
-    fn run_on_node(&mut self, task: &Task<'a>, node: u32) -> Result<(), Error> {
-        let is_there = self.memory.zones.run_on_node(node);
-        is_there.then_some(()).ok_or_else(|| no_node(node, task))
+    fn set(&mut self, settings: &[Setting]) -> Result<(), Error> {
+        pay_for(&mut self.memory.cpu, settings);
+        self.tunables.write_all(settings, &mut self.memory)
     }
 
     fn start_process(&mut self, task: &Task<'a>, name: &str, now: Nanos) -> Result<(), Error> {
         self.memory.cpu.spent += self.memory.cpu.costs.spawn_ps;
         self.memory.allocate_in_passing();
-        let process = self.process(name).ok_or_else(|| no_process(name, task))?;
+        let process = process(self.scenario, name, task)?;
         let (memory, scheduler) = (&mut self.memory, &mut self.scheduler);
         self.tasks
             .start(memory, scheduler, &self.bench, process, now)
@@ -294,7 +303,7 @@ impl<'a> System<'a> {
 
     /// Kills a process; true if the task that asks is of it and has ended with it.
     fn kill_all(&mut self, task: &mut Task<'a>, name: &str, now: Nanos) -> Result<bool, Error> {
-        let process = self.process(name).ok_or_else(|| no_process(name, task))?;
+        let process = process(self.scenario, name, task)?;
         self.kill_process(process, now);
         let own = process == task.process;
         if own {
@@ -303,21 +312,13 @@ impl<'a> System<'a> {
         Ok(own)
     }
 
-    /// Whether a process that a task waits for has not ended.
-    fn has_to_wait(&self, task: &Task<'a>, process: &str) -> Result<bool, Error> {
-        let index = self
-            .process(process)
-            .ok_or_else(|| no_process(process, task))?;
-        Ok(!self.tasks.has_ended(index))
-    }
-
     fn end_of_steps(&mut self, task: &mut Task<'a>, now: Nanos) -> Flow {
         if task
             .frames
             .last()
             .is_some_and(|frame| frame.repeat.is_some())
         {
-            return self.next_round(task, now);
+            return task.next_round(&mut self.recorder, now);
         }
         if task.holds_memory() {
             // It pays for this as for any step, and others that wake meanwhile run first.
@@ -327,10 +328,12 @@ impl<'a> System<'a> {
         self.end_task(task, now, &Status::Done);
         Flow::Ended
     }
+}
 
+impl<'a> Task<'a> {
     /// Begins the next round of the innermost repetition, or leaves it.
-    fn next_round(&mut self, task: &mut Task<'a>, now: Nanos) -> Flow {
-        let frame = task.frames.last_mut().expect("the repetition's frame");
+    fn next_round(&mut self, recorder: &mut Recorder, now: Nanos) -> Flow {
+        let frame = self.frames.last_mut().expect("the repetition's frame");
         let repeat = frame.repeat.as_mut().expect("the frame repeats");
         let over = match repeat.until {
             Until::Times(rounds) => repeat.rounds >= rounds,
@@ -343,22 +346,21 @@ impl<'a> System<'a> {
             return Flow::Continue;
         }
         let repeat = repeat.clone();
-        task.frames.pop();
-        self.recorder
-            .step(task.repetition_outcome(&repeat, now, Status::Done));
-        task.go_past_step();
+        self.frames.pop();
+        recorder.step(self.repetition_outcome(&repeat, now, Status::Done));
+        self.go_past_step();
         Flow::Continue
     }
 
     /// Maps a region, in place of one of its name; false where the process's address space is too
     /// small.
-    fn map(&mut self, task: &mut Task<'a>, map: &'a Map) -> Result<bool, Error> {
-        task.unmap(&mut self.memory, &map.region);
-        let size = map.size.at(self.available);
-        let held: u64 = task.regions.values().map(|region| region.size.0).sum();
-        let size = self.memory.cpu.sampled_size(size);
-        let limit = task.spec.address_space;
-        let limit = limit.map(|limit| self.memory.cpu.sampled_size(limit));
+    fn map(&mut self, memory: &mut Memory, map: &'a Map, available: Bytes) -> Result<bool, Error> {
+        self.unmap(memory, &map.region);
+        let size = map.size.at(available);
+        let held: u64 = self.regions.values().map(|region| region.size.0).sum();
+        let size = memory.cpu.sampled_size(size);
+        let limit = self.spec.address_space;
+        let limit = limit.map(|limit| memory.cpu.sampled_size(limit));
         if limit.is_some_and(|limit| held.saturating_add(size.0) > limit.0) {
             return Ok(false);
         }
@@ -367,39 +369,63 @@ impl<'a> System<'a> {
             Huge::Hugetlb => pages.div_ceil(HUGE_PAGES),
             _ => 0,
         };
-        if !self.memory.reserve_hugetlb(hugetlb) {
+        if !memory.reserve_hugetlb(hugetlb) {
             return Ok(false);
         }
-        let mut region = task.new_region(&mut self.memory, size, map.huge)?;
-        region.contents = Contents::new(map, &task.name, pages);
+        let mut region = self.new_region(memory, size, map.huge)?;
+        region.contents = Contents::new(map, &self.name, pages);
         if map.mergeable {
-            self.memory.ksm.make_mergeable(task.entity, &region);
+            memory.ksm.make_mergeable(self.entity, &region);
         }
-        task.regions.insert(&map.region, region);
+        self.regions.insert(&map.region, region);
         Ok(true)
     }
 
-    fn file(&self, task: &Task<'a>, name: &str) -> Result<usize, Error> {
-        let mut files = self.scenario.machine.files.iter();
-        let index = files.position(|file| file.name == name);
-        index.ok_or_else(|| unknown("file", name, task))
+    /// The index of one of the machine's files.
+    fn file(&self, machine: &Machine, name: &str) -> Result<usize, Error> {
+        let index = machine.files.iter().position(|file| file.name == name);
+        index.ok_or_else(|| unknown("file", name, self))
     }
 
     /// What an access or an advice is about.
-    pub(crate) fn area(&self, task: &Task<'a>, target: &Target) -> Result<Area, Error> {
+    pub(crate) fn area(&self, machine: &Machine, target: &Target) -> Result<Area, Error> {
         match target {
             Target::File(name) => {
-                let index = self.file(task, name)?;
-                let size = self.scenario.machine.files[index].size;
+                let index = self.file(machine, name)?;
+                let size = machine.files[index].size;
                 Ok(Area::File { index, size })
             }
             Target::Region(name) => {
-                let region = task.regions.get(name.as_str());
-                let region = region.ok_or_else(|| no_region(name, task))?;
+                let region = self.regions.get(name.as_str());
+                let region = region.ok_or_else(|| no_region(name, self))?;
                 Ok(Area::Region { size: region.size })
             }
         }
     }
+
+    /// The figures of a labelled step without operations.
+    pub(super) fn outcome(
+        &self,
+        label: Option<&str>,
+        start: Nanos,
+        end: Nanos,
+    ) -> Option<StepOutcome> {
+        Some(StepOutcome {
+            process: self.name.clone(),
+            label: label?.into(),
+            start,
+            end,
+            operations: 0,
+            bytes: Bytes::ZERO,
+            status: Status::Done,
+            latency: Latency::default(),
+        })
+    }
+}
+
+/// The time that writing settings takes.
+fn pay_for(cpu: &mut Cpu, settings: &[Setting]) {
+    cpu.spent += cpu.costs.set_ps * settings.len() as u64;
 }
 
 /// Whether a step without operations may wait for something.
@@ -419,27 +445,11 @@ pub(super) fn reclaim_text(bytes: u64, swappiness: Option<u8>) -> String {
     }
 }
 
-/// The figures of a step that is no access.
-pub(super) fn step_without_operations(
-    process: &str,
-    label: &str,
-    start: Nanos,
-    end: Nanos,
-) -> StepOutcome {
-    StepOutcome {
-        process: process.into(),
-        label: label.into(),
-        start,
-        end,
-        operations: 0,
-        bytes: Bytes::ZERO,
-        status: Status::Done,
-        latency: Latency::default(),
-    }
-}
-
-fn no_process(name: &str, task: &Task<'_>) -> Error {
-    unknown("process", name, task)
+/// Index of a process by name.
+fn process(scenario: &Scenario, name: &str, task: &Task<'_>) -> Result<usize, Error> {
+    let mut processes = scenario.workload.processes.iter();
+    let index = processes.position(|process| process.name == name);
+    index.ok_or_else(|| unknown("process", name, task))
 }
 
 fn no_region(name: &str, task: &Task<'_>) -> Error {

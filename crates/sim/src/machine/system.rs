@@ -4,7 +4,6 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use guard::Touch;
 use guard::daemons::Daemons;
 use mm::capture::Capture;
 use mm::units::{Bytes, Nanos};
@@ -12,7 +11,7 @@ use scenario::Scenario;
 use scenario::calibration::Costs;
 use scenario::machine::FileSystem;
 use scenario::outcome::Status;
-use scenario::workload::{Action, Start, Workload};
+use scenario::workload::Start;
 
 use crate::bench::state::Bench;
 use crate::block::blk_mq::complete_request;
@@ -20,24 +19,29 @@ use crate::block::disk::Disk;
 use crate::error::Error;
 use crate::fs::fs_writeback::thread::wb_workfn;
 use crate::fs::jbd2::kjournald2;
-use crate::machine::boot;
-use crate::machine::invariants;
+use crate::machine::guarding::state::Fanotify;
+use crate::machine::oom_kill::OomControl;
 use crate::machine::placing::{add_swap, files, list_boot_pages};
 use crate::machine::recorder::Recorder;
-use crate::machine::refusals::{applies_arm, writes_files};
+use crate::machine::refusals::writes_files;
 use crate::machine::task::{Task, TaskState};
 use crate::machine::tasks::Tasks;
 use crate::machine::tunables::Tunables;
 use crate::mm::filemap::state::File;
+use crate::mm::invariants;
 use crate::mm::ksm::thread::ksm_scan_thread;
 use crate::mm::lruvec::state::FLUSH_PERIOD;
+use crate::mm::memcontrol::group_id::ROOT;
+use crate::mm::mm_init;
 use crate::mm::parts::Memory;
 use crate::mm::vmscan::kswapd::kswapd;
 use crate::rules::Rules;
 use crate::sched::core::{Flow, Pick, Scheduler, Sleep};
-use crate::sched::cpu::BUDGET;
+use crate::sched::cpu::{BUDGET, Cpu};
 use crate::sched::events::{Event, Events};
+use crate::sched::fair::Rule;
 use crate::sched::kthread::{KSWAPD, Kthreads, Role};
+use crate::sched::psi::Pressure;
 
 /// Decisions of the scheduler after which a run is given up.
 const STEPS: u64 = 1 << 32;
@@ -58,14 +62,10 @@ pub(crate) struct System<'a> {
     pub(crate) scheduler: Scheduler,
     pub(crate) events: Events,
     pub(crate) tunables: Tunables,
-    /// Pages that a read copies between two of its looks at the scheduler.
-    pub(crate) batch: u64,
     /// What uses it.
     pub(crate) tasks: Tasks<'a>,
     pub(crate) daemons: Daemons,
-    /// A task of the workload is the guard, which hears of the files that are closed.
-    pub(crate) is_guarded: bool,
-    pub(crate) touches: Vec<Touch>,
+    pub(crate) fanotify: Fanotify,
     /// What looks at it.
     pub(crate) bench: Bench,
     pub(crate) recorder: Recorder,
@@ -76,28 +76,11 @@ impl<'a> System<'a> {
     pub(crate) fn new(
         scenario: &'a Scenario,
         costs: &Costs,
-        boot: &boot::State,
+        boot: &mm_init::State,
         scale: u64,
         bench: Bench,
     ) -> Result<Self, Error> {
-        let mut memory = Memory::new(boot.zones.clone(), boot.layout.clone(), *costs);
-        memory.cpu.cpus = u64::from(scenario.machine.cpus.max(1));
-        memory
-            .zones
-            .sample(&mut memory.cpu, &mut memory.objects, scale);
-        memory.cpu.rules = Rules::of(&boot.release());
-        memory
-            .zones
-            .lay_out_zones(&memory.cpu, &boot.free, boot.not_for_users);
-        memory.cpu.clock = boot.clock();
-        (0..boot.seconds_of_rest()).for_each(|_| memory.zones.tick());
-        memory.cpu.may_yield = true;
-        memory.writeback.inodes_in_use = boot.inodes_in_use;
-        memory.objects.buffers.none = scenario.machine.file_system != FileSystem::Ext4;
-        let disks = scenario.machine.disks.iter();
-        memory.io.disks = disks
-            .map(|spec| Disk::new(spec, memory.cpu.clock, memory.cpu.scale))
-            .collect();
+        let mut memory = memory_after(boot, scenario, costs, scale);
         memory.set_groups(&scenario.workload.cgroups)?;
         let files = files(scenario, &mut memory)?;
         add_swap(scenario, &files, &mut memory)?;
@@ -105,21 +88,22 @@ impl<'a> System<'a> {
             true => scenario.machine.disks.len(),
             false => 0,
         });
-        let mut scheduler = Scheduler::after(boot, scenario.machine.cpus, kthreads);
+        let cpus = scenario.machine.cpus;
+        let pressure = Pressure::after(&boot.frame, boot.uptime, cpus);
+        let rule = Rule::of(&boot.release());
+        let mut scheduler = Scheduler::after(rule, boot.clock(), pressure, cpus, kthreads);
         let tasks = Tasks::new(scenario, &memory.groups, &mut scheduler)?;
         let mut system = Self {
             scenario,
             files,
             available: Bytes::ZERO,
-            batch: memory.cpu.rules.folio_batch(),
             memory,
             scheduler,
             events: Events::default(),
             tunables: Tunables::new(&boot.frame, disk_names(scenario)),
             tasks,
             daemons: Daemons::default(),
-            is_guarded: has_guard(&scenario.workload),
-            touches: Vec::new(),
+            fanotify: Fanotify::new(&scenario.workload),
             bench,
             recorder: Recorder::new(boot, &scenario.workload),
             over: false,
@@ -136,10 +120,13 @@ impl<'a> System<'a> {
             &system.memory.groups,
             boot.dirty_limit,
         );
-        system.write_initial_settings()?;
-        system.bench.hold_recorded(&mut system.memory, scenario);
+        system
+            .tunables
+            .write_initial(scenario, &mut system.memory)?;
+        bench.hold_recorded(&mut system.memory, scenario);
+        let available = system.recorder.available(&system.memory);
+        bench.hold_beyond_available(&mut system.memory, scenario, available)?;
         system.available = system.recorder.available(&system.memory);
-        system.hold_beyond_available()?;
         Ok(system)
     }
 
@@ -149,7 +136,7 @@ impl<'a> System<'a> {
         for _ in 0..STEPS {
             let now = match self.scheduler.next_cpu() {
                 Some((_, now)) => now,
-                None => self.next_event(),
+                None => self.events.next(),
             };
             if now >= END_OF_TIME {
                 return Err(endless("146 years"));
@@ -164,7 +151,10 @@ impl<'a> System<'a> {
             };
             match self.scheduler.pick(cpu, now) {
                 Pick::Run { entity } => self.run_on(cpu, entity, now)?,
-                Pick::Idle { until } => self.scheduler.idle(cpu, now, until, self.next_event()),
+                Pick::Idle { until } => {
+                    let next = self.events.next();
+                    self.scheduler.idle(cpu, now, until, next);
+                }
             }
         }
         Err(endless("2^32 steps of the scheduler"))
@@ -172,50 +162,6 @@ impl<'a> System<'a> {
 
     pub(crate) fn into_capture(self) -> Capture {
         self.recorder.into_capture()
-    }
-
-    /// Lets a task that goes to sleep at `now` wake that much later. What it takes to set the timer
-    /// and to wake comes first; what it takes to leave the CPU passes while it sleeps.
-    pub(crate) fn sleep_for(&mut self, task: &Task<'a>, span: Nanos, now: Nanos) {
-        let Costs {
-            sleep_ps,
-            switch_ps,
-            ..
-        } = self.memory.cpu.costs;
-        self.wake_at(
-            task,
-            now.saturating_add(span)
-                .saturating_add(Nanos(sleep_ps / 1000)),
-        );
-        self.memory.cpu.spent += sleep_ps + switch_ps;
-    }
-
-    /// Lets a task sleep until an operation is due, which takes the CPU what any sleep takes.
-    pub(crate) fn sleep_until(&mut self, task: &Task<'a>, due: Nanos) {
-        self.wake_at(task, due);
-        let costs = &self.memory.cpu.costs;
-        self.memory.cpu.spent += costs.sleep_ps + costs.switch_ps;
-    }
-
-    /// Wakes a task at a time, should it still live.
-    pub(crate) fn wake_at(&mut self, task: &Task<'a>, at: Nanos) {
-        self.scheduler.wake_at(&mut self.events, task.entity, at);
-    }
-
-    /// Index of a process by name.
-    pub(crate) fn process(&self, name: &str) -> Option<usize> {
-        let mut processes = self.scenario.workload.processes.iter();
-        processes.position(|process| process.name == name)
-    }
-
-    fn write_initial_settings(&mut self) -> Result<(), Error> {
-        for setting in &self.scenario.base.0 {
-            self.tunables.write_base(setting, &mut self.memory)?;
-        }
-        if !applies_arm(&self.scenario.workload) {
-            self.apply_arm()?;
-        }
-        Ok(())
     }
 
     fn begin(&mut self) -> Result<(), Error> {
@@ -284,31 +230,14 @@ impl<'a> System<'a> {
                 Event::Sample => self.sample(at)?,
                 Event::Deadline => self.over = true,
                 Event::InterruptEnds => self.scheduler.interrupt_ends(at),
-                event => self.fire_timer(event, at),
+                event => {
+                    let (scheduler, events) = (&mut self.scheduler, &mut self.events);
+                    fire_timer(&mut self.memory, scheduler, events, event, at);
+                }
             }
             self.follow_orders(at);
         }
         Ok(())
-    }
-
-    /// A timer of a thread, a disk or a journal goes off.
-    fn fire_timer(&mut self, event: Event, now: Nanos) {
-        let (memory, scheduler) = (&mut self.memory, &mut self.scheduler);
-        match event {
-            Event::Flush { disk, at } => memory.writeback.flush_is_due(scheduler, disk, at),
-            Event::WriteWindow { disk } => {
-                memory
-                    .io
-                    .window_ends(scheduler, &mut self.events, disk, now);
-            }
-            Event::EstimateBandwidth { disk } => {
-                memory.writeback.renew_bandwidth(&memory.cpu, disk);
-            }
-            Event::KsmScan { at } => memory.ksm.timer(&memory.cpu, scheduler, at),
-            Event::NapEnds { at } => memory.zones.kswapd_timer(&mut memory.cpu, scheduler, at),
-            Event::Commit { disk, transaction } => memory.writeback.commit_old(disk, transaction),
-            _ => {}
-        }
     }
 
     fn sample(&mut self, now: Nanos) -> Result<(), Error> {
@@ -325,21 +254,16 @@ impl<'a> System<'a> {
         Ok(())
     }
 
-    fn next_event(&self) -> Nanos {
-        let next = self.events.next_time();
-        next.expect("a sample is always to come")
-    }
-
     fn run_on(&mut self, cpu: usize, entity: usize, from: Nanos) -> Result<(), Error> {
         if self.scheduler.owed(entity) > Nanos::ZERO {
-            let limit = self.limit(from);
+            let limit = self.events.limit(self.memory.cpu.clock, from);
             self.scheduler.pay(cpu, entity, from, limit);
             return Ok(());
         }
         let (to, flow) = self.run_entity(entity, from)?;
         let cut = match flow {
             Flow::Ended => to,
-            _ => self.interrupted_at(from, to),
+            _ => interrupted_at(&self.memory.cpu, &self.events, from, to),
         };
         self.scheduler.account(cpu, entity, from, cut);
         self.scheduler.owe(entity, to.saturating_sub(cut));
@@ -367,7 +291,13 @@ impl<'a> System<'a> {
         let (memory, scheduler) = (&mut self.memory, &mut self.scheduler);
         let events = &mut self.events;
         Ok(match role {
-            Role::Kswapd => kswapd(memory, scheduler, events, &mut self.tasks, from),
+            Role::Kswapd => {
+                let tasks = &mut self.tasks;
+                let out_of_memory = |memory: &mut Memory, scheduler: &mut Scheduler, now| {
+                    OomControl::new(tasks, scheduler, memory, ROOT).out_of_memory_for_kswapd(now);
+                };
+                kswapd(memory, scheduler, events, out_of_memory, from)
+            }
             Role::Ksmd => ksm_scan_thread(memory, scheduler, events, from),
             // It has paid what it owed.
             Role::Observer => (from, Flow::Blocked(Sleep::Idle)),
@@ -375,18 +305,6 @@ impl<'a> System<'a> {
             Role::Journal { disk } => kjournald2(memory, scheduler, events, disk, from),
             Role::Task { index } => self.run_task(entity, index, from)?,
         })
-    }
-
-    /// What a task does between two looks at the clock comes at once, its time does not: where
-    /// something happens in it, the rest is paid later, as the task may have to give way. Only the
-    /// copying at its end, and a walk through page tables, is not interrupted.
-    fn interrupted_at(&self, from: Nanos, to: Nanos) -> Nanos {
-        let limit = self.limit(from);
-        let unbroken = Nanos(self.memory.cpu.unbroken / 1000);
-        match limit.saturating_add(unbroken) < to {
-            true => limit,
-            false => to,
-        }
     }
 
     fn run_task(
@@ -402,11 +320,16 @@ impl<'a> System<'a> {
             &mut memory.allocation,
             index,
         );
+        let clock = self.memory.cpu.clock;
         let (mut now, mut flow) = (from, Flow::Continue);
-        while flow == Flow::Continue && now < self.limit(from) && !self.wakes_a_thread() {
+        while flow == Flow::Continue
+            && now < self.events.limit(clock, from)
+            && !wakes_a_thread(&self.memory, &self.scheduler)
+        {
+            let left = self.events.limit(clock, from).saturating_sub(now);
             self.memory.cpu.unbroken = 0;
             self.memory.cpu.began = now;
-            self.memory.cpu.budget = BUDGET.min(self.limit(from).saturating_sub(now).0 * 1000);
+            self.memory.cpu.budget = BUDGET.min(left.0 * 1000);
             flow = self.step(&mut task, now)?;
             self.scheduler
                 .note_stalls(entity, self.memory.cpu.stalls.drain(..));
@@ -415,18 +338,6 @@ impl<'a> System<'a> {
         }
         self.tasks.switch_from(&mut self.memory, index, task);
         Ok((now, flow))
-    }
-
-    /// Whether a thread of the kernel was woken that may take the CPU at once.
-    pub(crate) fn wakes_a_thread(&self) -> bool {
-        let (memory, scheduler) = (&self.memory, &self.scheduler);
-        let wakes = memory.writeback.wakes_someone();
-        wakes || memory.zones.kswapd.was_woken(scheduler) || memory.ksm.was_woken(scheduler)
-    }
-
-    /// Until when a task that began at `from` may run.
-    fn limit(&self, from: Nanos) -> Nanos {
-        self.events.limit(self.memory.cpu.clock, from)
     }
 
     /// Wakes the threads and sets the timers that writeback has asked for.
@@ -441,6 +352,66 @@ impl<'a> System<'a> {
         self.tasks
             .start_due(memory, scheduler, &self.bench, process, now)
     }
+}
+
+/// A timer of a thread, a disk or a journal goes off.
+fn fire_timer(
+    memory: &mut Memory,
+    scheduler: &mut Scheduler,
+    events: &mut Events,
+    event: Event,
+    now: Nanos,
+) {
+    match event {
+        Event::Flush { disk, at } => memory.writeback.flush_is_due(scheduler, disk, at),
+        Event::WriteWindow { disk } => memory.io.window_ends(scheduler, events, disk, now),
+        Event::EstimateBandwidth { disk } => memory.writeback.renew_bandwidth(&memory.cpu, disk),
+        Event::KsmScan { at } => memory.ksm.timer(&memory.cpu, scheduler, at),
+        Event::NapEnds { at } => memory.zones.kswapd_timer(&mut memory.cpu, scheduler, at),
+        Event::Commit { disk, transaction } => memory.writeback.commit_old(disk, transaction),
+        _ => {}
+    }
+}
+
+/// What a task does between two looks at the clock comes at once, its time does not: where
+/// something happens in it, the rest is paid later, as the task may have to give way. Only the
+/// copying at its end, and a walk through page tables, is not interrupted.
+fn interrupted_at(cpu: &Cpu, events: &Events, from: Nanos, to: Nanos) -> Nanos {
+    let limit = events.limit(cpu.clock, from);
+    let unbroken = Nanos(cpu.unbroken / 1000);
+    match limit.saturating_add(unbroken) < to {
+        true => limit,
+        false => to,
+    }
+}
+
+/// Whether a thread of the kernel was woken that may take the CPU at once.
+pub(super) fn wakes_a_thread(memory: &Memory, scheduler: &Scheduler) -> bool {
+    let wakes = memory.writeback.wakes_someone();
+    wakes || memory.zones.kswapd.was_woken(scheduler) || memory.ksm.was_woken(scheduler)
+}
+
+/// The memory of a machine after boot, with its disks; each page stands for `scale` real ones.
+fn memory_after(boot: &mm_init::State, scenario: &Scenario, costs: &Costs, scale: u64) -> Memory {
+    let mut memory = Memory::new(boot.zones.clone(), boot.layout.clone(), *costs);
+    memory.cpu.cpus = u64::from(scenario.machine.cpus.max(1));
+    memory
+        .zones
+        .sample(&mut memory.cpu, &mut memory.objects, scale);
+    memory.cpu.rules = Rules::of(&boot.release());
+    memory
+        .zones
+        .lay_out_zones(&memory.cpu, &boot.free, boot.not_for_users);
+    memory.cpu.clock = boot.clock();
+    (0..boot.seconds_of_rest()).for_each(|_| memory.zones.tick());
+    memory.cpu.may_yield = true;
+    memory.writeback.inodes_in_use = boot.inodes_in_use;
+    memory.objects.buffers.none = scenario.machine.file_system != FileSystem::Ext4;
+    let disks = scenario.machine.disks.iter();
+    memory.io.disks = disks
+        .map(|spec| Disk::new(spec, memory.cpu.clock, memory.cpu.scale))
+        .collect();
+    memory
 }
 
 fn disk_names(scenario: &Scenario) -> Vec<String> {
@@ -459,8 +430,4 @@ impl Task<'_> {
         self.owed_ps = owed % 1000;
         Nanos(owed / 1000)
     }
-}
-
-fn has_guard(workload: &Workload) -> bool {
-    workload.any_action(|action| matches!(action, Action::Guard(_)))
 }

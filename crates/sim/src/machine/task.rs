@@ -8,22 +8,25 @@ use alloc::vec::Vec;
 use mm::units::{Bytes, Nanos};
 use scenario::access::{self, Ahead, Operations};
 use scenario::outcome::{Latency, Status, StepOutcome};
-use scenario::workload::{Access, Action, Process, Start, Step, Until};
+use scenario::workload::{Access, Action, Huge, Process, Start, Step, Until};
 
 use crate::bench::state::Own;
+use crate::error::Error;
 use crate::machine::figures::Figures;
 use crate::machine::guarding::state::Guarding;
 use crate::machine::replaying::Replaying;
 use crate::machine::running::{Area, Running};
-use crate::machine::state::Durable;
+use crate::machine::state::{Durable, Stop};
 use crate::mm::memcontrol::Errand;
 use crate::mm::memcontrol::group_id::{GroupId, ROOT};
-use crate::mm::memory::state::Region;
+use crate::mm::memory::state::{Held, Region};
 use crate::mm::mlock::Locking;
 use crate::mm::objects::Pgd;
 use crate::mm::page_alloc::state::Allocation;
 use crate::mm::page_writeback::Throttled;
+use crate::mm::parts::Memory;
 use crate::mm::readahead::{Limits, Readahead};
+use crate::sched::core::Flow;
 
 /// A process instance.
 #[derive(Clone, Debug)]
@@ -203,6 +206,55 @@ impl<'a> Task<'a> {
             .last_mut()
             .expect("a running task is inside its steps")
             .at += 1;
+    }
+
+    /// How something that may stop it leaves it: one that was killed frees its memory next.
+    pub(crate) fn stopped(&mut self, stop: Option<Stop>) -> Flow {
+        if stop == Some(Stop::Killed) {
+            self.exiting = Some(0);
+        }
+        Stop::flow(stop)
+    }
+
+    /// Takes on what a region of it has come to hold.
+    pub(crate) fn hold(&mut self, held: Held) {
+        self.rss += held.pages;
+        self.page_tables += held.page_tables;
+    }
+
+    pub(super) fn let_go(&mut self, held: Held) {
+        self.rss -= held.pages;
+        self.page_tables -= held.page_tables;
+    }
+
+    /// A region for it, still empty.
+    pub(crate) fn new_region(
+        &self,
+        memory: &mut Memory,
+        size: Bytes,
+        huge: Huge,
+    ) -> Result<Region, Error> {
+        let region = memory.map_region(size, huge, self.group);
+        region.ok_or_else(|| Error::too_large(self.place()))
+    }
+
+    /// Unmaps a region and frees its pages (`do_munmap`); `None` where there is none of that name.
+    pub(crate) fn unmap(&mut self, memory: &mut Memory, name: &str) -> Option<()> {
+        let region = self.regions.remove(name)?;
+        self.free_region(memory, region);
+        Some(())
+    }
+
+    /// Frees a region that was unmapped.
+    pub(crate) fn free_region(&mut self, memory: &mut Memory, region: Region) {
+        let held = memory.unmap_region(region);
+        self.let_go(held);
+    }
+
+    /// Frees the pages of a region, which stays (`zap_page_range_single`).
+    pub(crate) fn drop_region(&mut self, memory: &mut Memory, region: &mut Region) {
+        let held = memory.drop_region(region);
+        self.let_go(held);
     }
 
     /// Whether it stands at a wait for another process.

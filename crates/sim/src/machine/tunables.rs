@@ -13,13 +13,14 @@ use mm::formula::min_free::for_huge_pages;
 use mm::rules::Mechanism;
 use mm::settings::Setting;
 use mm::units::{Bytes, Kib, Nanos, PageSize, Pages};
-use scenario::workload::Huge;
+use scenario::Scenario;
 
 use crate::error::Error;
+use crate::machine::refusals::applies_arm;
 use crate::mm::page_alloc::zone::HUGE_PAGES;
 use crate::mm::page_writeback::{Bounded, Limits};
 use crate::mm::parts::Memory;
-use crate::rules::Floors;
+use crate::rules::{Floors, HugePages};
 use crate::sched::timer::TICK;
 use known::*;
 
@@ -32,14 +33,6 @@ pub(crate) struct Tunables {
     /// The machine's disks, by name, and what their bounds were before the first write.
     disks: Vec<String>,
     bounds_before: Option<Vec<Bounded>>,
-}
-
-/// When a fault gets a huge page.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum HugePages {
-    Always,
-    Advised,
-    Never,
 }
 
 impl Tunables {
@@ -71,13 +64,25 @@ impl Tunables {
         }
     }
 
-    /// Writes a setting of the run's base, which stays when the defaults come back. One that this
-    /// kernel lacks is skipped, as a bench does.
-    pub(crate) fn write_base(
+    /// Writes what a scenario sets before its run: the base, and the arm's settings where the
+    /// workload does not write them itself.
+    pub(crate) fn write_initial(
         &mut self,
-        setting: &Setting,
+        scenario: &Scenario,
         memory: &mut Memory,
     ) -> Result<(), Error> {
+        for setting in &scenario.base.0 {
+            self.write_base(setting, memory)?;
+        }
+        match applies_arm(&scenario.workload) {
+            true => Ok(()),
+            false => self.write_all(&scenario.arm_settings.0, memory),
+        }
+    }
+
+    /// Writes a setting of the run's base, which stays when the defaults come back. One that this
+    /// kernel lacks is skipped, as a bench does.
+    fn write_base(&mut self, setting: &Setting, memory: &mut Memory) -> Result<(), Error> {
         if let Some((disk, file)) = self.of_disk(setting)? {
             return set_bdi(disk, file, setting, memory);
         }
@@ -110,6 +115,16 @@ impl Tunables {
             .into_iter()
             .for_each(|(name, _)| self.remember(name));
         self.set(name, &setting.value, memory)
+    }
+
+    /// Writes settings one after the other ([`Self::write`]).
+    pub(crate) fn write_all(
+        &mut self,
+        settings: &[Setting],
+        memory: &mut Memory,
+    ) -> Result<(), Error> {
+        let mut settings = settings.iter();
+        settings.try_for_each(|setting| self.write(setting, memory))
     }
 
     /// Brings back the values from before the first write; of a bytes/ratio pair both.
@@ -188,15 +203,6 @@ impl Tunables {
         })
     }
 
-    /// Whether a fault in such a region asks for a huge page.
-    pub(crate) fn gives_huge_pages(&self, region: Huge) -> bool {
-        match self.huge_pages() {
-            HugePages::Always => region != Huge::Never,
-            HugePages::Advised => region == Huge::Advise,
-            HugePages::Never => false,
-        }
-    }
-
     fn set(&mut self, name: &'static str, value: &str, memory: &mut Memory) -> Result<(), Error> {
         let refuse = |why| {
             let (tunable, value) = (name.to_string(), value.to_string());
@@ -261,11 +267,10 @@ impl Tunables {
     fn take_effect(&self, name: &str, memory: &mut Memory) {
         if name == MIN_FREE || name == SCALE_FACTOR {
             let min_free = Kib(self.number(MIN_FREE).unwrap_or(0));
-            memory.zones.set_watermarks(
-                &memory.cpu,
-                min_free,
-                self.number(SCALE_FACTOR).unwrap_or(10),
-            );
+            let scale_factor = self.scale_factor();
+            memory
+                .zones
+                .set_watermarks(&memory.cpu, min_free, scale_factor);
         }
         if name == NR_HUGEPAGES {
             memory.resize_hugetlb(self.number(NR_HUGEPAGES).unwrap_or(0));
@@ -276,6 +281,7 @@ impl Tunables {
         memory.cpu.rules.swappiness = number(SWAPPINESS, 60);
         memory.cpu.rules.boost_factor = number(BOOST_FACTOR, 15_000);
         memory.cpu.rules.page_cluster = number(PAGE_CLUSTER, 3).min(31) as u32;
+        memory.cpu.rules.huge_pages = self.huge_pages();
         memory.cpu.rules.oom_kill_allocating_task = number(OOM_KILL_ALLOCATING, 0) != 0;
         memory.cpu.rules.mechanisms.set(
             Mechanism::KswapdStopsAtGoal,
@@ -330,7 +336,13 @@ impl Tunables {
         }
     }
 
-    fn number(&self, name: &str) -> Option<u64> {
+    /// `vm.watermark_scale_factor`, the kernel's own where nobody set it.
+    pub(crate) fn scale_factor(&self) -> u64 {
+        self.number(SCALE_FACTOR).unwrap_or(10)
+    }
+
+    /// The number that a tunable is set to.
+    pub(crate) fn number(&self, name: &str) -> Option<u64> {
         self.values.get(name)?.parse().ok()
     }
 
@@ -396,6 +408,7 @@ fn is_of_ksm(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use scenario::workload::Huge;
 
     fn tunables() -> (Tunables, Memory) {
         let mut boot = Frame::default();
@@ -466,15 +479,17 @@ mod tests {
     #[test]
     fn huge_pages_come_as_the_setting_and_the_region_say() {
         let (mut tunables, mut memory) = tunables();
-        let gives = |tunables: &Tunables| {
-            [Huge::System, Huge::Advise, Huge::Never].map(|huge| tunables.gives_huge_pages(huge))
+        tunables.begin(&mut memory);
+        let gives = |memory: &Memory| {
+            let huge_pages = memory.cpu.rules.huge_pages;
+            [Huge::System, Huge::Advise, Huge::Never].map(|huge| huge_pages.are_given(huge))
         };
-        assert_eq!(gives(&tunables), [false, true, false]);
+        assert_eq!(gives(&memory), [false, true, false]);
         tunables
             .write(&setting(THP, "always"), &mut memory)
             .expect("a value");
-        assert_eq!(gives(&tunables), [true, true, false]);
+        assert_eq!(gives(&memory), [true, true, false]);
         tunables.restore(&mut memory);
-        assert_eq!(gives(&tunables), [false, true, false]);
+        assert_eq!(gives(&memory), [false, true, false]);
     }
 }

@@ -1,12 +1,13 @@
 //! The page cache: files, reads through it, and what is being read (`mm/filemap.c`).
 
-mod direct;
+pub(crate) mod direct;
 pub(crate) mod fault;
 pub(crate) mod state;
 mod together;
 pub(crate) mod write;
 
 use mm::rules::Mechanism;
+use mm::units::{Bytes, PageSize, Pages};
 
 use crate::block::disk::{Direction, Request};
 use crate::mm::filemap::state::{File, Progress, Span};
@@ -15,6 +16,7 @@ use crate::mm::page_alloc::state::{Effort, NoPage};
 use crate::mm::parts::Memory;
 use crate::mm::readahead::{Readahead, Rest, Window};
 use crate::mm::workingset::History;
+use crate::sched::cpu::Cpu;
 
 const PAGE: u64 = 4096;
 
@@ -23,6 +25,14 @@ pub(crate) struct Reader<'a> {
     pub(crate) memory: &'a mut Memory,
     pub(crate) file: &'a File,
     pub(crate) readahead: &'a mut Readahead,
+}
+
+impl File {
+    /// The pages of its first `length` bytes.
+    pub(crate) fn pages_below(&self, cpu: &Cpu, length: Bytes) -> u64 {
+        let Pages(pages) = cpu.sampled_size(length).pages_ceil(PageSize::FOUR_KIB);
+        pages.min(self.pages)
+    }
 }
 
 impl Reader<'_> {
@@ -299,6 +309,13 @@ impl Reader<'_> {
             page,
         );
         Ok(())
+    }
+
+    /// Sends the request for the pages of an interrupted window that are locked already.
+    pub(crate) fn send_rest(&mut self) {
+        if let Some(rest) = self.readahead.take_rest() {
+            self.request(rest.gap, rest.window.start);
+        }
     }
 
     /// Sends the request for the pages from `start` to before `end`, as indices.

@@ -7,7 +7,6 @@ use core::ops::Range;
 
 use scenario::workload::Huge;
 
-use crate::machine::tunables::Tunables;
 use crate::mm::filemap::state::Progress;
 use crate::mm::folio::{Flag, Folios, PageId, State};
 use crate::mm::lruvec::state::Lruvecs;
@@ -21,6 +20,25 @@ use crate::mm::swapfile::Swap;
 use crate::sched::cpu::Cpu;
 
 impl Memory {
+    /// Sees to it that a page is there and known to be used; `faulting` says whether its fault has
+    /// been counted.
+    pub(crate) fn fault_in(
+        &mut self,
+        region: &mut Region,
+        index: u64,
+        write: bool,
+        faulting: &mut bool,
+        held: &mut Held,
+    ) -> Progress {
+        if region.is_touched(index, write, self) {
+            return Progress::Complete;
+        }
+        let first_try = !core::mem::replace(faulting, true);
+        let progress = self.fault(region, index, write, first_try, held);
+        *faulting = progress != Progress::Complete;
+        progress
+    }
+
     /// Makes a page of a region present and used; the first try counts as a fault.
     pub(crate) fn fault(
         &mut self,
@@ -28,7 +46,6 @@ impl Memory {
         index: u64,
         write: bool,
         first_try: bool,
-        tunables: &Tunables,
         held: &mut Held,
     ) -> Progress {
         let page = region.entry(index, self);
@@ -38,14 +55,14 @@ impl Memory {
                 self.bring_home(page);
                 return match self.folios.is_merged(page) {
                     true => self.fault_shared(region, index, write, first_try),
-                    false => self.fault(region, index, write, first_try, tunables, held),
+                    false => self.fault(region, index, write, first_try, held),
                 };
             }
             State::Absent => {
                 self.groups.count_fault(&mut self.cpu, first_try);
                 match region.huge {
                     Huge::Hugetlb => self.zones.fault_hugetlb(&mut self.cpu, region, index),
-                    _ => self.fault_anon(region, index, tunables, held),
+                    _ => self.fault_anon(region, index, held),
                 }
             }
             State::Swapped => {
@@ -72,7 +89,6 @@ impl Memory {
         &mut self,
         region: &mut Region,
         index: u64,
-        tunables: &Tunables,
         held: &mut Held,
     ) -> Result<(), NoPage> {
         if !region.has_table(index) {
@@ -80,7 +96,7 @@ impl Memory {
                 .take_page_table(&mut self.cpu, &mut self.zones, &mut self.groups)?;
             region.note(index, Table::Base);
             held.page_tables += 1;
-            let wanted = tunables.gives_huge_pages(region.huge);
+            let wanted = self.cpu.rules.huge_pages.are_given(region.huge);
             if let Some(first) = region.huge_range(index).filter(|_| wanted) {
                 if self.fault_huge(first) {
                     region.note(index, Table::Huge);

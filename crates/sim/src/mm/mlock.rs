@@ -1,6 +1,5 @@
 //! Pages that are locked into memory (`mm/mlock.c`): on no list that reclaim looks at.
 
-use crate::machine::tunables::Tunables;
 use crate::mm::filemap::Reader;
 use crate::mm::filemap::state::{File, Progress};
 use crate::mm::folio::Folios;
@@ -19,7 +18,6 @@ impl Memory {
     pub(crate) fn fill_region(
         &mut self,
         region: &mut Region,
-        tunables: &Tunables,
         held: &mut Held,
         fill: Fill,
     ) -> Progress {
@@ -31,7 +29,7 @@ impl Memory {
             if is_locked || is_filled || region.is_hugetlb(index) {
                 continue;
             }
-            let progress = self.fault(region, index, true, true, tunables, held);
+            let progress = self.fault(region, index, true, true, held);
             if progress != Progress::Complete {
                 return progress;
             }
@@ -128,24 +126,25 @@ pub(crate) enum Which {
     Resident,
 }
 
-impl Memory {
-    /// How many of a file's first pages are locked.
-    pub(crate) fn locked_pages(&self, file: &File, pages: u64) -> u64 {
-        file.count(pages, |page| self.folios.state(page) == State::Unevictable)
+impl File {
+    /// How many of its first pages are locked.
+    pub(crate) fn locked_pages(&self, folios: &Folios, pages: u64) -> u64 {
+        self.count(pages, |page| folios.state(page) == State::Unevictable)
     }
 
-    /// How many of a file's first pages are in memory (`mincore`).
-    pub(crate) fn resident_pages(&self, file: &File, pages: u64) -> u64 {
-        file.count(pages, |page| self.folios.is_resident(page))
+    /// How many of its first pages are in memory (`mincore`).
+    pub(crate) fn resident_pages(&self, folios: &Folios, pages: u64) -> u64 {
+        self.count(pages, |page| folios.is_resident(page))
     }
 
-    /// The first page of a file that is not locked, or the one after those looked at.
-    pub(crate) fn first_unlocked(&self, file: &File, pages: u64) -> u64 {
-        let is_unlocked =
-            |at: &u64| self.folios.state(file.base + *at as PageId) != State::Unevictable;
+    /// The first page that is not locked, or the one after those looked at.
+    pub(crate) fn first_unlocked(&self, folios: &Folios, pages: u64) -> u64 {
+        let is_unlocked = |at: &u64| folios.state(self.base + *at as PageId) != State::Unevictable;
         (0..pages).find(is_unlocked).unwrap_or(pages)
     }
+}
 
+impl Memory {
     /// Puts the locked pages of a file back on a list (`munlock_folio`).
     pub(crate) fn unlock_file(&mut self, file: &File) {
         for page in file.base..file.base + file.pages as PageId {

@@ -292,11 +292,11 @@ mod tests {
             .filter_map(|_| memory.objects.take_bio(&mut memory.cpu, &mut memory.zones))
             .collect();
         assert_eq!(memory.objects.unreclaimable_slab_pages(), 512 / 16);
-        crate::machine::invariants::conservation(&memory);
+        crate::mm::invariants::conservation(&memory);
         memory.objects.give_bios(&mut memory.zones, &bios);
         let kept = memory.objects.unreclaimable_slab_pages();
         assert!((1..16).contains(&kept), "{kept}");
-        crate::machine::invariants::conservation(&memory);
+        crate::mm::invariants::conservation(&memory);
     }
 
     #[test]

@@ -113,7 +113,7 @@ mod tests {
             assert_eq!(memory.zones.file_pages(), 0);
             let listed = memory.zones[0].pcp.count();
             assert!(listed < 64, "{release}: {listed}");
-            crate::machine::invariants::conservation(&memory);
+            crate::mm::invariants::conservation(&memory);
         }
     }
 
@@ -132,6 +132,6 @@ mod tests {
         assert!(evicted(&memory) > 1000);
         file.drop_pages(&mut memory);
         assert_eq!((evicted(&memory), memory.objects.slab_pages()), (0, 10));
-        crate::machine::invariants::conservation(&memory);
+        crate::mm::invariants::conservation(&memory);
     }
 }

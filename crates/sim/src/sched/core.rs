@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use mm::units::Nanos;
 
-use crate::machine::boot;
+use crate::sched::cpu;
 use crate::sched::events::{Event, Events};
 use crate::sched::fair::{Fair, Rule};
 use crate::sched::kthread::{KSMD, Kthreads, OBSERVER};
@@ -106,12 +106,17 @@ impl Scheduler {
     }
 
     /// That of a kernel that booted on this many CPUs, with its threads.
-    pub(crate) fn after(boot: &boot::State, cpus: u32, kthreads: Kthreads) -> Self {
-        let rule = Rule::of(&boot.release());
+    pub(crate) fn after(
+        rule: Rule,
+        clock: Clock,
+        pressure: Pressure,
+        cpus: u32,
+        kthreads: Kthreads,
+    ) -> Self {
         let mut scheduler = Self {
-            clock: boot.clock(),
+            clock,
             kthreads,
-            ..Self::new(cpus, rule, Pressure::after(boot, cpus))
+            ..Self::new(cpus, rule, pressure)
         };
         (0..kthreads.len()).for_each(|_| scheduler.add_kernel_thread());
         scheduler.fair.be_nice(KSMD);
@@ -189,6 +194,20 @@ impl Scheduler {
         if self.waits[entity].life == life {
             self.try_to_wake_up(entity, now);
         }
+    }
+
+    /// Lets the task that runs sleep until `due`, which takes what any sleep takes.
+    pub(crate) fn sleep_until(&self, events: &mut Events, cpu: &mut cpu::Cpu, due: Nanos) {
+        self.wake_at(events, cpu.current.entity, due);
+        cpu.spent += cpu.costs.sleep_ps + cpu.costs.switch_ps;
+    }
+
+    /// Lets it sleep for `span` from now on. What it takes to set the timer and to wake comes
+    /// first; what it takes to leave the CPU passes while it sleeps.
+    pub(crate) fn sleep_for(&self, events: &mut Events, cpu: &mut cpu::Cpu, span: Nanos) {
+        let wakes = Nanos(cpu.costs.sleep_ps / 1000);
+        let due = cpu.now().saturating_add(span).saturating_add(wakes);
+        self.sleep_until(events, cpu, due);
     }
 
     /// Wakes a task at a time, should it still live.

@@ -82,8 +82,13 @@ impl Events {
         self.added += 1;
     }
 
-    pub(crate) fn next_time(&self) -> Option<Nanos> {
+    fn next_time(&self) -> Option<Nanos> {
         self.heap.peek().map(|Reverse(next)| next.at)
+    }
+
+    /// When the next event comes, on a machine that runs.
+    pub(crate) fn next(&self) -> Nanos {
+        self.next_time().expect("a sample is always to come")
     }
 
     /// Takes the next event if it is due at `now`.

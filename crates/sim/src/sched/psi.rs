@@ -11,13 +11,12 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt::Write as _;
 
+use mm::capture::Frame;
 use mm::psi::{PATHS, Psi, Stall};
 use mm::units::Nanos;
 
 pub(crate) use counts::Doing;
 use counts::{Counts, STALLS};
-
-use crate::machine::boot;
 
 /// A tick at 250 Hz, as distributions build their kernels.
 const JIFFY: u64 = 4_000_000;
@@ -89,11 +88,11 @@ impl Pressure {
     }
 
     /// The pressure of a machine after boot; what the kernel's files show then is gone on from.
-    pub(crate) fn after(boot: &boot::State, cpus: u32) -> Self {
-        let mut pressure = Self::new(cpus, boot.uptime);
+    pub(crate) fn after(boot: &Frame, uptime: Nanos, cpus: u32) -> Self {
+        let mut pressure = Self::new(cpus, uptime);
         let resources = [Resource::Memory, Resource::Io, Resource::Cpu];
         for (path, resource) in PATHS.into_iter().zip(resources) {
-            let psi = boot.frame.file(path).map(|text| Psi::parse(path, text));
+            let psi = boot.file(path).map(|text| Psi::parse(path, text));
             if let Some(Ok(psi)) = psi {
                 pressure.begin_with(resource, &psi);
             }

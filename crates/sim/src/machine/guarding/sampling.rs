@@ -3,19 +3,23 @@
 use alloc::vec::Vec;
 
 use guard::sample::{Counts, Disk, LOOKED_AT, Merging, Watermarks, Writeback, Zone};
-use guard::{Group, Held, Memory, Sample};
+use guard::{Group, Held, Sample};
 use mm::diskstats::{DiskStats, Diskstats};
 use mm::meminfo::Meminfo;
 use mm::rules::Mechanism;
-use mm::units::{Bytes, Nanos, PageSize, Pages};
+use mm::units::{Bytes, Nanos, PageSize};
 use mm::zoneinfo::Zoneinfo;
 use scenario::machine;
 
 use crate::machine::guarding::number;
 use crate::machine::guarding::state::Guarding;
+use crate::machine::recorder::Recorder;
 use crate::machine::system::System;
+use crate::machine::tunables::Tunables;
+use crate::mm::filemap::state::File;
 use crate::mm::lru::Lru;
 use crate::mm::page_writeback::Bounded;
+use crate::mm::parts::Memory;
 
 /// System calls by which the daemon takes a sample.
 const CALLS: u64 = 8;
@@ -30,147 +34,134 @@ struct Counters {
 
 impl System<'_> {
     /// Takes a sample, and notes what the policies want.
-    pub(crate) fn take_sample(&mut self, guarding: &mut Guarding, now: Nanos) {
-        self.memory.cpu.spent += self.memory.cpu.costs.syscall_ps * CALLS;
-        let meminfo = Meminfo::parse(&self.recorder.meminfo(&self.memory)).unwrap_or_default();
+    pub(super) fn take_sample(&mut self, guarding: &mut Guarding, now: Nanos) {
+        let (memory, recorder) = (&mut self.memory, &self.recorder);
+        memory.cpu.spent += memory.cpu.costs.syscall_ps * CALLS;
+        let meminfo = Meminfo::parse(&recorder.meminfo(memory)).unwrap_or_default();
         let groups = guarding.groups.iter();
-        let groups: Vec<_> = groups.map(|path| self.group_memory(path)).collect();
+        let groups: Vec<_> = groups.map(|path| group_memory(memory, path)).collect();
         let held = guarding.locks.iter();
         let held: Vec<_> = held
-            .map(|(file, length)| self.held(*file, *length))
+            .map(|(index, length)| held_of(memory, &self.files[*index], number(*index), *length))
             .collect();
-        let touches = core::mem::take(&mut self.touches);
+        let touches = core::mem::take(&mut self.fanotify.touches);
         let looked = core::mem::take(&mut guarding.looked);
         let dropped = core::mem::take(&mut guarding.dropped);
         let is_due = guarding.guard.is_due(now);
         let counters = match is_due {
-            true => self.counters(now),
+            true => Counters::new(memory, recorder, &self.scenario.machine.disks, now),
             false => Counters::default(),
         };
+        let tunables = &self.tunables;
         let sample = Sample {
             at: now,
-            memory: Memory::of(&meminfo),
-            swappiness: self.setting("vm.swappiness").unwrap_or(60),
+            memory: guard::Memory::of(&meminfo),
+            swappiness: tunables.number("vm.swappiness").unwrap_or(60),
             groups: &groups,
             touches: &touches,
             looked: &looked,
             held: &held,
-            must_drop: !self.memory.cpu.rules.has(Mechanism::ReclaimTakesSwappiness),
+            must_drop: !memory.cpu.rules.has(Mechanism::ReclaimTakesSwappiness),
             dropped: &dropped,
-            watermarks: is_due.then(|| self.watermarks(&counters)),
-            writeback: is_due.then(|| self.writeback(&counters)),
-            merging: is_due.then(|| self.merging(&counters)).flatten(),
+            watermarks: is_due.then(|| counters.watermarks(tunables)),
+            writeback: is_due.then(|| counters.writeback(tunables)),
+            merging: is_due.then(|| counters.merging(memory, tunables)).flatten(),
         };
         let next = guarding.guard.decide(&sample, &mut guarding.todo);
         guarding.todo.reverse();
         guarding.next = (next > Nanos::ZERO).then(|| now.saturating_add(next));
     }
+}
 
-    /// What is in memory of a file's first [`LOOKED_AT`] bytes.
-    pub(crate) fn resident(&self, file: usize) -> Bytes {
-        let pages = self.pages_of(file, LOOKED_AT);
-        let resident = self.memory.resident_pages(&self.files[file], pages);
-        self.memory.cpu.real(resident).bytes(PageSize::FOUR_KIB)
-    }
+/// What is in memory of a file's first [`LOOKED_AT`] bytes.
+pub(super) fn resident(memory: &Memory, file: &File) -> Bytes {
+    let pages = file.pages_below(&memory.cpu, LOOKED_AT);
+    let resident = file.resident_pages(&memory.folios, pages);
+    memory.cpu.real(resident).bytes(PageSize::FOUR_KIB)
+}
 
-    /// The pages of a file's first `length` bytes.
-    pub(crate) fn pages_of(&self, file: usize, length: Bytes) -> u64 {
-        let size = self.memory.cpu.sampled_size(length);
-        let Pages(pages) = size.pages_ceil(PageSize::FOUR_KIB);
-        pages.min(self.files[file].pages)
-    }
-
-    fn group_memory(&self, path: &str) -> Option<Group> {
-        let group = self.memory.groups.find(path, "").ok()?;
-        let memory = &self.memory;
-        let list = |lru| {
-            memory
-                .lruvecs
-                .list_below(&memory.cpu, &memory.zones, group, lru)
-        };
-        let bytes = |pages| memory.cpu.real(pages).bytes(PageSize::FOUR_KIB);
-        let dirty = memory
+fn group_memory(memory: &Memory, path: &str) -> Option<Group> {
+    let group = memory.groups.find(path, "").ok()?;
+    let list = |lru| {
+        memory
             .lruvecs
-            .known_dirty(&memory.cpu, &memory.writeback, group);
-        Some(Group {
-            file: bytes(list(Lru::InactiveFile) + list(Lru::ActiveFile)),
-            dirty: bytes(dirty[0] + dirty[1]),
-        })
-    }
+            .list_below(&memory.cpu, &memory.zones, group, lru)
+    };
+    let bytes = |pages| memory.cpu.real(pages).bytes(PageSize::FOUR_KIB);
+    let dirty = memory
+        .lruvecs
+        .known_dirty(&memory.cpu, &memory.writeback, group);
+    Some(Group {
+        file: bytes(list(Lru::InactiveFile) + list(Lru::ActiveFile)),
+        dirty: bytes(dirty[0] + dirty[1]),
+    })
+}
 
-    fn held(&self, file: usize, length: Bytes) -> Held {
-        let pages = self.pages_of(file, length);
-        let locked = self.memory.locked_pages(&self.files[file], pages);
-        let locked = self.memory.cpu.real(locked).bytes(PageSize::FOUR_KIB);
-        Held {
-            file: number(file),
-            locked: locked.min(length),
-            is_stale: false,
-        }
+/// What is locked of a file's first `length` bytes.
+fn held_of(memory: &Memory, file: &File, number: guard::File, length: Bytes) -> Held {
+    let pages = file.pages_below(&memory.cpu, length);
+    let locked = file.locked_pages(&memory.folios, pages);
+    let locked = memory.cpu.real(locked).bytes(PageSize::FOUR_KIB);
+    Held {
+        file: number,
+        locked: locked.min(length),
+        is_stale: false,
     }
+}
 
-    fn counters(&self, now: Nanos) -> Counters {
-        let (vmstat, zoneinfo) = self.recorder.vmstat_and_zoneinfo(&self.memory);
+impl Counters {
+    fn new(memory: &Memory, recorder: &Recorder, named: &[machine::Disk], now: Nanos) -> Self {
+        let (vmstat, zoneinfo) = recorder.vmstat_and_zoneinfo(memory);
         let zones = Zoneinfo::parse(&zoneinfo).map(|zoneinfo| Zone::of(&zoneinfo));
-        Counters {
+        Self {
             counts: Counts::of(&vmstat),
             zones: zones.unwrap_or_default(),
-            disks: self.disks(now),
+            disks: disks(memory, named, &recorder.diskstats(memory, now)),
         }
     }
 
-    fn watermarks<'b>(&self, counters: &'b Counters) -> Watermarks<'b> {
+    fn watermarks(&self, tunables: &Tunables) -> Watermarks<'_> {
         Watermarks {
-            scale_factor: self.scale_factor(),
-            stalls: counters.counts.stalls,
-            zones: &counters.zones,
+            scale_factor: tunables.scale_factor(),
+            stalls: self.counts.stalls,
+            zones: &self.zones,
         }
     }
 
-    fn writeback<'b>(&self, counters: &'b Counters) -> Writeback<'b> {
+    fn writeback(&self, tunables: &Tunables) -> Writeback<'_> {
         Writeback {
-            threshold: counters.counts.threshold,
-            dirty_bytes: self.setting("vm.dirty_bytes").unwrap_or(0),
-            disks: &counters.disks,
+            threshold: self.counts.threshold,
+            dirty_bytes: tunables.number("vm.dirty_bytes").unwrap_or(0),
+            disks: &self.disks,
         }
     }
 
-    fn disks(&self, now: Nanos) -> Vec<Disk> {
-        let text = self.recorder.diskstats(&self.memory, now);
-        let stats = Diskstats::parse(&text).unwrap_or_default();
-        let knows_strict = self.memory.cpu.rules.has(Mechanism::StrictDeviceLimits);
-        let named = self.scenario.machine.disks.iter().zip(stats.disks);
-        let bounds = self.memory.writeback.bounds();
-        let disk = |((named, stats), bounded): ((&machine::Disk, DiskStats), Bounded)| Disk {
-            name: named.name.clone(),
-            written: stats.written,
-            busy: stats.busy,
-            share: bounded.share.max,
-            is_strict: knows_strict.then_some(bounded.is_strict),
-        };
-        named.zip(bounds).map(disk).collect()
-    }
-
-    fn merging(&self, counters: &Counters) -> Option<Merging> {
-        let ksm = &self.memory.ksm;
+    fn merging(&self, memory: &Memory, tunables: &Tunables) -> Option<Merging> {
+        let ksm = &memory.ksm;
         let saved = ksm.counts.sharing + ksm.counts.zero_pages;
         Some(Merging {
-            run: self.setting("ksm.run")?,
+            run: tunables.number("ksm.run")?,
             pages_to_scan: ksm.settings.pages_to_scan,
-            saved: self.memory.cpu.real(saved),
-            copied: counters.counts.copied,
+            saved: memory.cpu.real(saved),
+            copied: self.counts.copied,
             scans: ksm.counts.full_scans,
             cpu: ksm.cpu_time,
-            is_theirs: self.tunables.value("ksm.advisor_mode") == Some("scan-time"),
+            is_theirs: tunables.value("ksm.advisor_mode") == Some("scan-time"),
         })
     }
+}
 
-    /// `vm.watermark_scale_factor`, the kernel's own where nobody set it.
-    pub(in crate::machine) fn scale_factor(&self) -> u64 {
-        self.setting("vm.watermark_scale_factor").unwrap_or(10)
-    }
-
-    fn setting(&self, tunable: &str) -> Option<u64> {
-        self.tunables.value(tunable)?.parse().ok()
-    }
+/// The machine's disks, by the text of `/proc/diskstats`.
+fn disks(memory: &Memory, named: &[machine::Disk], text: &str) -> Vec<Disk> {
+    let stats = Diskstats::parse(text).unwrap_or_default();
+    let knows_strict = memory.cpu.rules.has(Mechanism::StrictDeviceLimits);
+    let named = named.iter().zip(stats.disks);
+    let disk = |((named, stats), bounded): ((&machine::Disk, DiskStats), Bounded)| Disk {
+        name: named.name.clone(),
+        written: stats.written,
+        busy: stats.busy,
+        share: bounded.share.max,
+        is_strict: knows_strict.then_some(bounded.is_strict),
+    };
+    named.zip(memory.writeback.bounds()).map(disk).collect()
 }

@@ -4,9 +4,10 @@ use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use guard::{Config, Decision, Dropped, Guard, Looked};
+use guard::{Config, Decision, Dropped, Guard, Looked, Touch};
 use mm::settings::Setting;
 use mm::units::{Bytes, Nanos};
+use scenario::workload::{Action, Workload};
 
 use crate::mm::mlock::{Locking, Which};
 
@@ -28,6 +29,23 @@ pub(crate) struct Guarding {
     pub(crate) locking: Option<Underway>,
     /// What a tunable goes back to; of two that exclude each other the one that counted.
     pub(crate) before: BTreeMap<String, Setting>,
+}
+
+/// What a guard hears of the files that tasks open and close.
+#[derive(Clone, Debug)]
+pub(crate) struct Fanotify {
+    /// A task of the workload is the guard.
+    pub(crate) is_watched: bool,
+    pub(crate) touches: Vec<Touch>,
+}
+
+impl Fanotify {
+    pub(crate) fn new(workload: &Workload) -> Self {
+        Self {
+            is_watched: workload.any_action(|action| matches!(action, Action::Guard(_))),
+            touches: Vec::new(),
+        }
+    }
 }
 
 /// A lock that the guard is in the middle of.

@@ -1,86 +1,60 @@
 //! Reads and writes past the page cache (`O_DIRECT`), and what they do to the pages that it has.
 
+use core::ops::Range;
+
 use mm::units::PageSize;
 
 use crate::block::disk::{Direction, Request};
 use crate::fs::fs_writeback::state::Syncing;
-use crate::machine::running::{Running, Underway};
-use crate::machine::system::System;
-use crate::machine::task::Task;
-use crate::mm::filemap::state::Progress;
+use crate::mm::filemap::state::{File, Progress};
+use crate::mm::parts::Memory;
 
 /// Pages of a request of direct I/O (`BIO_MAX_VECS`).
-const DIRECT_PAGES: u64 = 256;
+pub(crate) const DIRECT_PAGES: u64 = 256;
 
-impl<'a> System<'a> {
-    /// Reads or writes the pages of an operation: one request after the other, each waited for.
-    pub(crate) fn transfer_directly(
-        &mut self,
-        task: &Task<'a>,
-        running: &mut Running<'a>,
-        operation: &mut Underway,
-        index: usize,
-    ) -> Progress {
-        if operation.meets_cache {
-            return self.part_from_cache(running, operation, index);
-        }
-        let file = &self.files[index];
-        let end = operation.end.min(operation.cursor + DIRECT_PAGES);
-        if operation.faulting {
-            operation.faulting = false;
-            operation.cursor = end;
-            return Progress::Complete;
-        }
-        operation.faulting = true;
-        let pages = end - operation.cursor;
-        self.memory.cpu.spent += pages * self.memory.cpu.costs.direct_ps;
-        let direction = match operation.write {
+impl File {
+    /// Sends a request for pages of the file, which the task that runs waits for.
+    pub(crate) fn submit_direct(&self, memory: &mut Memory, range: Range<u64>, write: bool) {
+        let pages = range.end - range.start;
+        memory.cpu.spent += pages * memory.cpu.costs.direct_ps;
+        let direction = match write {
             true => Direction::Write,
             false => Direction::Read,
         };
         let page = PageSize::FOUR_KIB.bytes();
-        let offset = file.offset + operation.cursor * page;
+        let offset = self.offset + range.start * page;
         let mut request = Request::new(direction, offset, pages * page);
-        request.waiter = Some(task.entity);
-        self.memory.io.submit(
-            &mut self.memory.cpu,
-            &self.memory.folios,
-            file.disk,
-            request,
-        );
-        Progress::Submitted
+        request.waiter = Some(memory.cpu.current.entity);
+        memory
+            .io
+            .submit(&mut memory.cpu, &memory.folios, self.disk, request);
     }
 
-    /// Before an operation its dirty pages are written and waited for (`kiocb_write_and_wait`); a
-    /// write then throws out what is cached of its range (`kiocb_invalidate_pages`).
-    fn part_from_cache(
-        &mut self,
-        running: &mut Running<'a>,
-        operation: &mut Underway,
+    /// Writes the dirty pages of a range and waits for them (`kiocb_write_and_wait`); `index` is
+    /// the file's, `underway` what is left of it when it is called again.
+    pub(crate) fn write_and_wait(
+        &self,
+        memory: &mut Memory,
         index: usize,
+        range: Range<u64>,
+        underway: &mut Option<Syncing>,
     ) -> Progress {
-        let (file, memory) = (&self.files[index], &mut self.memory);
-        let range = operation.cursor..operation.end.min(file.pages);
-        if running.writing_out.is_none() && memory.writeback.has_unwritten(file, &range) {
-            running.writing_out = Some(Syncing::of_range(index, range.clone()));
+        if underway.is_none() && memory.writeback.has_unwritten(self, &range) {
+            *underway = Some(Syncing::of_range(index, range));
         }
-        if let Some(syncing) = &mut running.writing_out {
-            let progress = memory.writeback.sync_step(
-                &mut memory.cpu,
-                &mut memory.folios,
-                &mut memory.rmap,
-                &mut memory.io,
-                syncing,
-            );
-            if progress != Progress::Complete {
-                return progress;
-            }
-            running.writing_out = None;
+        let Some(syncing) = underway else {
+            return Progress::Complete;
+        };
+        let progress = memory.writeback.sync_step(
+            &mut memory.cpu,
+            &mut memory.folios,
+            &mut memory.rmap,
+            &mut memory.io,
+            syncing,
+        );
+        if progress == Progress::Complete {
+            *underway = None;
         }
-        if operation.write {
-            file.drop_range(range, memory);
-        }
-        operation.meets_cache = false;
-        Progress::Complete
+        progress
     }
 }

@@ -14,11 +14,11 @@ use mm::units::Nanos;
 use scenario::contents::Contents;
 use scenario::workload::{Content, ContentShare, Huge, Map};
 
-use crate::machine::tunables::Tunables;
 use crate::mm::ksm::state::Scan;
 use crate::mm::memcontrol::group_id::ROOT;
 use crate::mm::memory::state::Held;
 use crate::mm::parts::Memory;
+use crate::rules::HugePages;
 
 /// A memory, and the regions of processes in it.
 struct Machine {
@@ -33,6 +33,7 @@ impl Machine {
     fn new() -> Self {
         let mut memory = Memory::with_zone(100_000, 100);
         memory.ksm.settings.run = Run::Merge;
+        memory.cpu.rules.huge_pages = HugePages::Advised;
         Self {
             memory,
             regions: Vec::new(),
@@ -77,13 +78,9 @@ impl Machine {
     }
 
     fn write(&mut self, region: usize, page: u64) {
-        let mut boot = mm::capture::Frame::default();
-        let path = "sys/kernel/mm/transparent_hugepage/enabled".into();
-        boot.files.insert(path, "always [madvise] never\n".into());
-        let tunables = Tunables::new(&boot, Vec::new());
         let held = &mut Held::default();
         let region = &mut self.regions[region];
-        let progress = self.memory.fault(region, page, true, true, &tunables, held);
+        let progress = self.memory.fault(region, page, true, true, held);
         assert_eq!(progress, crate::mm::filemap::state::Progress::Complete);
     }
 

@@ -14,9 +14,9 @@ use mm::units::{Bytes, PageSize, Pages};
 use mm::zoneinfo::Zone as Layout;
 
 use crate::error::Error;
-use crate::machine::boot::State;
 use crate::mm::folio::Folios;
 use crate::mm::folio::PageId;
+use crate::mm::mm_init::State;
 use crate::mm::page_alloc::zone::Nodes;
 use crate::mm::page_alloc::zone::Zones;
 use crate::mm::page_alloc::zone::{Mark, Zone};

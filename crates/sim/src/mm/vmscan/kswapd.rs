@@ -5,10 +5,8 @@ use alloc::boxed::Box;
 
 use mm::units::Nanos;
 
-use crate::machine::tasks::Tasks;
 use crate::mm::lruvec::state::Lruvecs;
 use crate::mm::lruvec::state::ROOT;
-use crate::mm::oom_kill::OomControl;
 use crate::mm::page_alloc::zone::Mark;
 use crate::mm::page_alloc::zone::Zones;
 use crate::mm::parts::Memory;
@@ -179,12 +177,12 @@ impl Memory {
 }
 
 /// kswapd as a thread, until it has to wait or something happens. It stalls for memory from when it
-/// has the CPU, not from when it was woken.
+/// has the CPU, not from when it was woken. `out_of_memory` kills a task for it (`min_ttl_ms`).
 pub(crate) fn kswapd(
     memory: &mut Memory,
     scheduler: &mut Scheduler,
     events: &mut Events,
-    tasks: &mut Tasks<'_>,
+    mut out_of_memory: impl FnMut(&mut Memory, &mut Scheduler, Nanos),
     from: Nanos,
 ) -> (Nanos, Flow) {
     scheduler.note_stalls(KSWAPD, [(from, true)].into_iter());
@@ -198,7 +196,7 @@ pub(crate) fn kswapd(
         now += ran;
         memory.zones.kswapd.cpu_time += ran;
         if core::mem::take(&mut memory.zones.kswapd.wants_kill) {
-            OomControl::new(tasks, scheduler, memory, ROOT).out_of_memory_for_kswapd(now);
+            out_of_memory(memory, scheduler, now);
         }
         memory.io.expect_disks(events);
         if let Progress::Congested { disk } = progress {

@@ -30,12 +30,9 @@ impl Machine {
     }
 
     pub(super) fn read(&mut self, region: usize, page: u64) {
-        let tunables = Tunables::new(&mm::capture::Frame::default(), Vec::new());
         let held = &mut Held::default();
         let region = &mut self.regions[region];
-        let progress = self
-            .memory
-            .fault(region, page, false, true, &tunables, held);
+        let progress = self.memory.fault(region, page, false, true, held);
         assert_eq!(progress, Progress::Complete);
     }
 
@@ -285,13 +282,10 @@ fn a_merged_page_stays_locked_as_long_as_a_locked_region_maps_it() {
     let mut machine = Machine::with_swap(100);
     let contents = [(identical(), 100)];
     machine.process(10, &contents).process(10, &contents);
-    let tunables = Tunables::new(&mm::capture::Frame::default(), Vec::new());
     let mut region = machine.regions.remove(0);
     let held = &mut Held::default();
     let lock = |machine: &mut Machine, region: &mut Region, held: &mut Held| {
-        machine
-            .memory
-            .fill_region(region, &tunables, held, Fill::Lock)
+        machine.memory.fill_region(region, held, Fill::Lock)
     };
     assert_eq!(lock(&mut machine, &mut region, held), Progress::Complete);
     machine.regions.insert(0, region.clone());
@@ -324,12 +318,9 @@ fn locking_a_region_gives_it_copies_of_what_it_shares() {
     let mut machine = Machine::with_swap(100).merged(2);
     let (_, page) = machine.shared(0, 1);
     machine.reclaim(page);
-    let tunables = Tunables::new(&mm::capture::Frame::default(), Vec::new());
     let mut region = machine.regions.remove(1);
     let held = &mut Held::default();
-    let progress = machine
-        .memory
-        .fill_region(&mut region, &tunables, held, Fill::Lock);
+    let progress = machine.memory.fill_region(&mut region, held, Fill::Lock);
     machine.regions.insert(1, region);
     assert_eq!(progress, Progress::Complete);
     assert_eq!(machine.memory.zones.unevictable(), 10);

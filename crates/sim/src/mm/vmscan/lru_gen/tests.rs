@@ -50,7 +50,7 @@ fn switching_there_and_back_keeps_every_page_and_whether_it_was_active() {
     );
     assert_eq!(memory.zones.list(Lru::ActiveFile), 500);
     assert_eq!(memory.zones.list(Lru::InactiveFile), 1000);
-    crate::machine::invariants::conservation(&memory);
+    crate::mm::invariants::conservation(&memory);
     memory.lruvecs.set_lru_gen_enabled(
         &mut memory.cpu,
         &mut memory.zones,
@@ -62,7 +62,7 @@ fn switching_there_and_back_keeps_every_page_and_whether_it_was_active() {
         memory.lruvecs[ROOT].lists[Lru::InactiveFile as usize].len(),
         1000
     );
-    crate::machine::invariants::conservation(&memory);
+    crate::mm::invariants::conservation(&memory);
 }
 
 #[test]
@@ -85,7 +85,7 @@ fn pages_that_were_used_through_page_tables_outlive_those_that_were_not() {
         memory.cpu.events.pgscan_anon < 2000,
         "the used ones were not even looked at"
     );
-    crate::machine::invariants::conservation(&memory);
+    crate::mm::invariants::conservation(&memory);
 }
 
 #[test]
@@ -344,7 +344,7 @@ fn a_page_that_is_being_read_becomes_young_when_eviction_comes_across_it() {
         "the mark is lost"
     );
     assert!(memory.folios.is_reading(base));
-    crate::machine::invariants::conservation(&memory);
+    crate::mm::invariants::conservation(&memory);
 }
 
 #[test]

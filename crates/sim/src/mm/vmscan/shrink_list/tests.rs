@@ -38,7 +38,7 @@ fn a_huge_page_is_young_if_any_of_its_pages_was_used() {
     memory.folios.set(first + 300, Flag::Accessed);
     assert_eq!(look(&mut memory).reclaimed, 0);
     assert_eq!(memory.zones.list(Lru::ActiveAnon), HUGE_PAGES, "used twice");
-    crate::machine::invariants::conservation(&memory);
+    crate::mm::invariants::conservation(&memory);
 }
 
 #[test]
@@ -48,7 +48,7 @@ fn a_huge_page_that_nobody_used_goes_to_swap_with_one_batch() {
     assert_eq!(look(&mut memory).reclaimed, HUGE_PAGES);
     assert_eq!(memory.objects.huge_first(first), None);
     assert_eq!(memory.cpu.events.pswpout, HUGE_PAGES);
-    crate::machine::invariants::conservation(&memory);
+    crate::mm::invariants::conservation(&memory);
 }
 
 #[test]
@@ -58,7 +58,7 @@ fn what_swap_has_no_room_for_becomes_active() {
     look(&mut memory);
     assert_eq!(look(&mut memory).reclaimed, room);
     assert_eq!(memory.zones.list(Lru::ActiveAnon), HUGE_PAGES - room);
-    crate::machine::invariants::conservation(&memory);
+    crate::mm::invariants::conservation(&memory);
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! The machine after boot: its zones and how much of them the kernel has taken, from a calibration.
+//! The machine after boot (`mm/mm_init.c`): its zones and how much of them the kernel has taken,
+//! from a calibration.
 //!
 //! A size of RAM that was calibrated is taken over to the page. Another one is laid out as the
 //! firmware of QEMU's `pc` machine lays it out, and the kernel's own use lies between those of the
@@ -25,8 +26,8 @@ use scenario::calibration::{Boot, USERS_LISTS_USED_UP};
 use scenario::machine::Machine;
 
 use crate::error::Error;
-use crate::machine::boot::late_pages::{chosen_min_free, early_size, early_sizes, late_pages};
 use crate::mm::lru::Lru;
+use crate::mm::mm_init::late_pages::{chosen_min_free, early_size, early_sizes, late_pages};
 use crate::mm::page_alloc::buddy::Buddy;
 use crate::mm::page_alloc::pcp::{Pcp, Tuning};
 use crate::mm::page_alloc::pieces::Pieces;
