@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use plimsoll_lab::calibration;
 use plimsoll_lab::experiment::Experiment;
 use plimsoll_lab::model_bench::ModelBench;
-use study::Study;
+use study::{BUILT_IN, Study};
 
 const REFERENCE: &str = include_str!("../../../docs/studies.md");
 
@@ -26,6 +26,28 @@ fn the_example_is_a_study_that_the_model_can_run() {
     for record in &results.records {
         for measure in &study.measures {
             measure.read(&record.outcome).unwrap();
+        }
+    }
+}
+
+/// On its own machine a study asks its question; a pressure that is never reached would rank nothing.
+#[test]
+fn every_built_in_study_reaches_its_own_pressure_on_every_kernel() {
+    for (name, _) in BUILT_IN {
+        let study = plimsoll_lab::find::find(name).unwrap();
+        let Some(pressure) = &study.pressure else {
+            continue;
+        };
+        for kernel in calibration::kernels() {
+            let bench = ModelBench::new(calibration::built_in(kernel).unwrap());
+            let experiment = Experiment {
+                arms: vec![pressure.arm.clone()],
+                repetitions: 1,
+                ..Experiment::new(&study)
+            };
+            let results = experiment.run(&bench, None, &|_| ()).unwrap();
+            let missed = plimsoll_lab::pressure::missed(&study, &results.records);
+            assert_eq!(missed, None, "{name} on {kernel}");
         }
     }
 }
