@@ -259,8 +259,9 @@ impl Arms {
         let rows: String = self.rows.iter().map(|row| self.lines(row, full)).collect();
         let row = Escaped(&self.row);
         format!(
-            "<table class=\"stack arms\">\n<thead><tr><th scope=\"col\" rowspan=\"2\">{row}</th>\
-             {rank}{measures}</tr>\n<tr>{kinds}</tr></thead>\n{rows}</table>\n{}",
+            "<div class=\"arms-frame\">\n<table class=\"stack arms\">\n<thead><tr>\
+             <th scope=\"col\" rowspan=\"2\">{row}</th>\
+             {rank}{measures}</tr>\n<tr>{kinds}</tr></thead>\n{rows}</table>\n</div>\n{}",
             match self.legend() {
                 none if none.is_empty() => none,
                 legend => format!("<p class=\"note\">{legend}</p>\n"),
