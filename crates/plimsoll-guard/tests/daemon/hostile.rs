@@ -138,9 +138,11 @@ fn what_others_put_where_its_metrics_are_is_not_followed_and_does_not_stop_it() 
     assert_eq!(fs::read(&victim).expect("a file"), [7; 5]);
     let log = guard.log();
     assert_eq!(log.matches("belongs to user 65534").count(), 1, "{log}");
-    fs::remove_file(&metrics).ok();
-    let made = Command::new("mkfifo").arg(&metrics).status();
+    // In one step: where there is nothing, the daemon may write first.
+    let pipe = folder.join("pipe");
+    let made = Command::new("mkfifo").arg(&pipe).status();
     assert!(made.expect("mkfifo").success());
+    fs::rename(&pipe, &metrics).expect("a pipe in its place");
     guard.ask("release 1\n");
     guard.wait_for("a pipe is replaced", || {
         fs::metadata(&metrics)
