@@ -40,12 +40,12 @@ pub(super) fn files(text: &str) -> Vec<(String, String)> {
         let Some((name, (used, limit))) = name.zip(memory(line)) else {
             continue;
         };
-        if name.contains(['/', '\0']) || name == ".." {
+        if name.contains(['/', '\0']) || name.starts_with('.') {
             continue;
         }
         for (file, kib) in [("current", used), ("max", limit)] {
             let path = format!("sys/fs/cgroup/{name}/memory.{file}");
-            files.push((path, (kib * 1024).to_string() + "\n"));
+            files.push((path, kib.saturating_mul(1024).to_string() + "\n"));
         }
     }
     files

@@ -53,14 +53,17 @@ pub(super) fn numastat_line(line: &str) -> bool {
     line.starts_with("Token ") || line.starts_with("Node 0") || is_rule(line) || is_amounts(line)
 }
 
-/// An item and its amounts in MiB, those of the nodes before their sum.
-fn amounts(line: &str) -> Option<(&str, Vec<f64>)> {
+/// An item and its amounts in KiB, printed in MiB, those of the nodes before their sum.
+fn amounts(line: &str) -> Option<(&str, Vec<u64>)> {
     let mut words = line.split_ascii_whitespace();
     let item = words
         .next()
         .filter(|item| item.starts_with(|c: char| c.is_ascii_uppercase()))?;
-    let amounts: Result<Vec<f64>, _> = words.map(str::parse).collect();
-    Some((item, amounts.ok()?))
+    let kib = |word: &str| {
+        let kib = word.parse::<f64>().ok()? * 1024.0;
+        (kib >= 0.0 && kib < LARGEST_AMOUNT as f64).then_some(kib as u64)
+    };
+    Some((item, words.map(kib).collect::<Option<_>>()?))
 }
 
 /// The files of the nodes, by path.
@@ -79,8 +82,8 @@ pub(super) fn files(text: &str) -> BTreeMap<String, String> {
             && let [nodes @ .., _sum] = amounts.as_slice()
             && !item.starts_with("HugePages_")
         {
-            for (node, mib) in (0..).zip(nodes) {
-                note(node, item, (mib * 1024.0) as u64);
+            for (node, kib) in (0..).zip(nodes) {
+                note(node, item, *kib);
             }
         }
     }
@@ -126,5 +129,11 @@ mod tests {
             "Node 1 MemTotal: 20480 kB\n"
         );
         assert_eq!(files.len(), 2, "the sum is no node");
+        for amount in ["-1.00", "1e300", "nan"] {
+            assert!(
+                !numastat_line(&format!("MemFree 1.00 {amount} 1.00")),
+                "{amount}"
+            );
+        }
     }
 }

@@ -32,8 +32,7 @@ impl Series {
     #[must_use]
     pub fn swapping(&self) -> Option<Swapping> {
         let (read, written) = (self.summary(Item::SwapIn)?, self.summary(Item::SwapOut)?);
-        let enough = ROWS.min(read.count).max(2);
-        if self.thrashing().len() >= enough {
+        if self.thrashing().len() >= self.enough_rows() {
             return Some(Swapping::Thrashing);
         }
         Some(match (read.max > 0.0, written.max > 0.0) {
@@ -42,6 +41,13 @@ impl Series {
             (true, false) => Swapping::In,
             (true, true) => Swapping::Both,
         })
+    }
+
+    /// Rows together that make it thrashing: [`ROWS`], or both where there are two.
+    #[must_use]
+    pub fn enough_rows(&self) -> usize {
+        let rows = self.summary(Item::SwapIn).map_or(ROWS, |read| read.count);
+        ROWS.min(rows).max(2)
     }
 
     /// The longest stretch of rows in which swap moved both ways by [`BOTH_WAYS`] and more.

@@ -1,6 +1,6 @@
 //! What a series says, worst first, each sentence with its numbers and its rule.
 
-use evidence::series::{BOTH_WAYS, Item, POOR, ROWS, Series, Source, Summary, Swapping};
+use evidence::series::{BOTH_WAYS, Item, POOR, Series, Source, Summary, Swapping};
 use mm::units::Bytes;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -75,8 +75,9 @@ fn swapping(series: &Series) -> Option<Said> {
         .map(|(item, summary)| peak(series, item, summary));
     let rows = read.count;
     let rule = format!(
-        "thrashing: at least {}/s both ways in {ROWS} rows together",
-        Bytes((BOTH_WAYS * 1024.0) as u64)
+        "thrashing: at least {}/s both ways in {} rows together",
+        Bytes((BOTH_WAYS * 1024.0) as u64),
+        series.enough_rows()
     );
     Some(match kind {
         Swapping::Thrashing => Said {
