@@ -33,6 +33,14 @@ pub fn since_1970() -> Duration {
         .unwrap_or_default()
 }
 
+/// The kernel's description of its own types (BTF), of some megabytes.
+///
+/// # Errors
+/// What the system says; `NotFound` where the kernel was built without.
+pub fn kernel_types(root: &Root) -> std::io::Result<Vec<u8>> {
+    fs::read(root.join("sys/kernel/btf/vmlinux"))
+}
+
 /// Whether the reader stands in a container: its process or user namespace is not the first one.
 ///
 /// Where the namespaces cannot be read the answer is [`Place::Machine`].

@@ -41,6 +41,7 @@ pub(super) const ROOT: &[&str] = &[
     "question",
     "recording",
     "recording-sha256",
+    "recorded",
     "answer",
     "publication",
     "sample",

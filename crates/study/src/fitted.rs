@@ -70,6 +70,11 @@ impl Study {
             what: format!("study {} on another machine: {what}", self.name),
             way_out: "give it a larger machine, or none".to_owned(),
         };
+        if let Some(used) = self.used_beyond(at_hand) {
+            return Err(failed(format!(
+                "{used} of memory were used when it was recorded"
+            )));
+        }
         let text = fitted(self, at_hand).ok_or_else(|| failed("its text has no machine".into()))?;
         let mut study = Self::parse_with(&text, &self.file, self.recorded.clone())
             .map_err(|error| failed(error.what))?;
@@ -94,6 +99,16 @@ impl Study {
     }
 }
 
+impl Study {
+    /// What was used when it was recorded, where that is all that the machine has.
+    fn used_beyond(&self, at_hand: &AtHand) -> Option<Bytes> {
+        let machine = &self.arms.first()?.machine;
+        let (available, new) = (machine.available?, at_hand.memory?);
+        let used = Bytes(machine.memory.0.saturating_sub(available.0));
+        (self.recorded.sha256.is_some() && used >= new).then_some(used)
+    }
+}
+
 /// Whether a text names an amount of memory: "a machine with 3.75 GiB".
 fn speaks_of_a_size(text: &str) -> bool {
     let words: Vec<&str> = text.split_whitespace().collect();
@@ -109,12 +124,14 @@ fn fitted(study: &Study, at_hand: &AtHand) -> Option<String> {
     let first = study.arms.first()?;
     let memory = at_hand.memory.unwrap_or(first.machine.memory);
     let swap: u64 = first.machine.swaps.iter().map(|swap| swap.size.0).sum();
+    let is_recorded = study.recorded.sha256.is_some();
     let mut edits = Edits {
         at_hand,
+        is_recorded,
         // What was recorded keeps its size.
-        scale: match study.recorded.sha256 {
-            Some(_) => (1, 1),
-            None => (memory.0, first.machine.memory.0.max(1)),
+        scale: match is_recorded {
+            true => (1, 1),
+            false => (memory.0, first.machine.memory.0.max(1)),
         },
         swap,
         made: Vec::new(),
@@ -153,6 +170,7 @@ fn fitted(study: &Study, at_hand: &AtHand) -> Option<String> {
 /// What changes in the text.
 struct Edits<'a> {
     at_hand: &'a AtHand,
+    is_recorded: bool,
     /// New memory over old.
     scale: (u64, u64),
     /// The swap of the study's first arm, in bytes.
@@ -175,10 +193,7 @@ impl Edits<'_> {
         let (memory, cpus) = (machine.get("memory"), machine.get("cpus"));
         if let (Some(memory), Some(new)) = (memory, self.at_hand.memory) {
             self.replace(memory.span(), amount(new));
-            // What another machine has available is its own.
-            if let Some((key, value)) = machine.get_key_value("available") {
-                self.replace(key.span().start..value.span().end, "");
-            }
+            self.available(machine, memory, new);
         }
         match (self.at_hand.cpus, cpus, memory) {
             (Some(new), Some(cpus), _) => self.replace(cpus.span(), new.to_string()),
@@ -199,6 +214,22 @@ impl Edits<'_> {
         swaps.into_iter().for_each(|swap| self.swap(swap));
         for file in tables(machine, "file") {
             self.size(file.get("size"));
+        }
+    }
+
+    /// What another machine has available is its own; but what a recorded one used, it uses with
+    /// more memory and with less.
+    fn available(&mut self, machine: &DeTable<'_>, memory: &Spanned<DeValue<'_>>, new: Bytes) {
+        let Some((key, value)) = machine.get_key_value("available") else {
+            return;
+        };
+        let size = |value: &Spanned<DeValue<'_>>| quantity::size(value.get_ref().as_str()?).ok();
+        match (self.is_recorded, size(value), size(memory)) {
+            (true, Some(available), Some(old)) => {
+                let used = old.0.saturating_sub(available.0);
+                self.replace(value.span(), amount(Bytes(new.0.saturating_sub(used))));
+            }
+            _ => self.replace(key.span().start..value.span().end, ""),
         }
     }
 

@@ -29,6 +29,7 @@ pub mod measure;
 mod measures;
 mod names;
 mod node;
+mod observed;
 mod pressure;
 pub mod record;
 pub mod recording;
@@ -73,6 +74,7 @@ pub use asked::asked;
 pub use built_in::BUILT_IN;
 pub use cost::{Cost, memory, roughly};
 pub use fitted::{AtHand, DiskKind, SwapAtHand};
+pub use observed::{Load, Observed, READ_IN};
 pub use pressure::{Least, Pressure};
 pub use shown::{ArmTable, Chart, Distribution, Effect, Shown};
 pub use source::StudyError;
@@ -109,6 +111,8 @@ pub struct Study {
     pub shown: Shown,
     /// What its steps replay.
     pub recorded: Recording,
+    /// How that was recorded, where the study says so.
+    pub observed: Option<Observed>,
 }
 
 /// The key of the recording's hash.
@@ -341,6 +345,7 @@ fn head(
         pressure,
         shown,
         recorded: Recording::default(),
+        observed: root.maybe("recorded", |node| observed::observed(node))?,
     })
 }
 

@@ -25,6 +25,7 @@ pub(crate) mod lint;
 pub(crate) mod page;
 pub(crate) mod predict;
 pub(crate) mod prove;
+pub(crate) mod record;
 pub(crate) mod replay;
 pub(crate) mod report;
 pub(crate) mod status;

@@ -1,6 +1,7 @@
 //! `plimsoll predict`: a whole study on the model.
 
 pub(super) mod at_hand;
+mod recorded;
 mod scale;
 pub(super) mod work;
 
@@ -129,6 +130,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         Some(cost) => cost.on_the_model(experiment.runs()?.len(), cpus()),
         None => runs.expected()?.all,
     };
+    notes.extend(recorded::notes(&args.asked.study, &calibration)?);
     notes.extend(not_covered(&study, &arms, &calibration, args.scale)?);
     let bench = ModelBench::new(calibration).at_scale(args.scale.pages());
     check(&study, &arms, &bench)?;

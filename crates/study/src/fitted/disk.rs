@@ -25,7 +25,7 @@ impl DiskKind {
     }
 
     /// The keys of a study's disk.
-    pub(super) fn keys(self) -> [(&'static str, &'static str); 5] {
+    pub(crate) fn keys(self) -> [(&'static str, &'static str); 5] {
         let [bandwidth, latency, seek, channels, rotational] = match self {
             Self::Hdd => ["150 MB/s", "100 us", "12 ms", "1", "true"],
             Self::Ssd => ["500 MB/s", "100 us", "0 us", "8", "false"],

@@ -62,7 +62,7 @@ impl Machine {
     /// Puts the study on the machine that is asked for.
     pub(crate) fn place(&self, study: Study, cpus: Cpus) -> anyhow::Result<Placed> {
         let (mut at_hand, release) = match &self.like {
-            None => (AtHand::default(), None),
+            None => (AtHand::default(), recorded_on(&study)),
             Some(what) => machine_at_hand(what).with_context(|| format!("--like {what}"))?,
         };
         at_hand.memory = self.memory.or(at_hand.memory);
@@ -91,6 +91,11 @@ impl Machine {
             notes,
         })
     }
+}
+
+/// The kernel on which a study was recorded.
+fn recorded_on(study: &Study) -> Option<String> {
+    Some(study.observed.as_ref()?.kernel.clone())
 }
 
 /// How many CPUs a bench can have.
@@ -137,15 +142,20 @@ pub(crate) fn machine_at_hand(what: &str) -> anyhow::Result<(AtHand, Option<Stri
         bail!("no /proc/meminfo in it, so no machine; `plimsoll inspect --save FILE` makes one");
     };
     let snapshot = Snapshot::parse(frame);
+    Ok(of_frame(frame, &snapshot))
+}
+
+/// The machine of a frame, with its kernel's release.
+pub(crate) fn of_frame(frame: &Frame, snapshot: &Snapshot) -> (AtHand, Option<String>) {
     let at_hand = AtHand {
-        memory: memory_of(&snapshot),
-        cpus: cpus_of(frame, &snapshot),
+        memory: memory_of(snapshot),
+        cpus: cpus_of(frame, snapshot),
         disk: disk_of(frame),
-        swap: swap_of(&snapshot),
-        settings: differing(&snapshot),
-        tunables: tunables(&snapshot),
+        swap: swap_of(snapshot),
+        settings: differing(snapshot),
+        tunables: tunables(snapshot),
     };
-    Ok((at_hand, snapshot.release))
+    (at_hand, snapshot.release.clone())
 }
 
 /// The pages that are present, else `MemTotal`, in whole MiB.
@@ -256,7 +266,10 @@ fn differing(snapshot: &Snapshot) -> Settings {
 }
 
 /// Leaves out the settings that the model does not have; a line names them.
-fn keep_what_is_modelled(study: &Study, at_hand: &mut AtHand) -> anyhow::Result<Vec<String>> {
+pub(crate) fn keep_what_is_modelled(
+    study: &Study,
+    at_hand: &mut AtHand,
+) -> anyhow::Result<Vec<String>> {
     let bench = ModelBench::new(calibration::built_in(DEFAULT_KERNEL)?);
     let first = study.arms.first().context("the study has no arm")?;
     let scenario = study.scenario(&first.name, 1)?;
@@ -311,6 +324,10 @@ fn described(study: &Study, at_hand: &AtHand, like: Option<&str>) -> String {
 
 /// What of the study is another's.
 fn not_its_own(study: &Study) -> String {
+    if study.observed.is_some() {
+        return "the load is as it was recorded, and what was used of the memory then is used"
+            .to_owned();
+    }
     let machine = study.arms.first().map(|arm| &arm.machine);
     let memory = machine.map_or(Bytes(0), |machine| machine.memory);
     let cpus = machine.map_or(0, |machine| machine.cpus);

@@ -1,0 +1,363 @@
+//! `plimsoll record`: what tasks do to files on this machine, as a study that is asked, proven and
+//! edited like any other.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, bail};
+use host::Root;
+use host::facts::{self, since_boot};
+use mm::notes::Place;
+use mm::quantity;
+use mm::snapshot::Snapshot;
+use mm::text::counted;
+use mm::units::{Bytes, Nanos};
+use recorder::{Lanes, Probe, Tally, Tasks};
+use rustix::time::{ClockId, clock_gettime};
+use scenario::recording::{Part, Writer};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use study::recording::pack;
+use study::{AtHand, DiskKind, Load, Observed};
+
+use super::predict::at_hand;
+use super::{seconds, time};
+use crate::changing::{nanos, said};
+use crate::exit::ExitCode;
+use crate::term;
+
+/// Record what tasks do to files on this machine, to ask what they would do on another
+///
+/// Programs in the kernel note reads, writes, fsync and truncation of files through the page cache,
+/// for all tasks. Nothing is compiled, no setting is changed, and when this command ends, however
+/// it ends, the kernel takes the programs away. The file is a study: `plimsoll predict FILE
+/// --memory 8G` asks what the same load does with that much memory.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// For how long; an interrupt ends it earlier, and what was recorded is kept
+    #[arg(long = "for", value_name = "TIME", default_value = "10m")]
+    #[arg(value_parser = time(seconds(1, 86_400)))]
+    lasts: Duration,
+    /// The file, which must not exist yet
+    #[arg(short, long, value_name = "FILE", default_value = "load.rec")]
+    output: PathBuf,
+    /// The size of the file at which the recording ends
+    #[arg(long, value_name = "SIZE", default_value = "20M", value_parser = size)]
+    size: Bytes,
+}
+
+/// How often events are taken from the kernel: the buffer has room for 1.5 million a second.
+const TURN: Duration = Duration::from_millis(20);
+/// How often the file is written, and how much more time than writing it took lies between.
+const SAVED: Duration = Duration::from_secs(10);
+const TIMES: u32 = 50;
+
+/// Records.
+pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
+    let root = Root::default();
+    if args.output.exists() {
+        let path = args.output.display();
+        bail!("{path} is there already; name another file with --output");
+    }
+    check_rights(&root)?;
+    let mut probe = Probe::new(facts::kernel_types(&root).unwrap_or_default())?;
+    let mut recording = Begun::new(&root, &args, &probe)?;
+    term::talk(format_args!(
+        "recording for {} at {}; an interrupt ends it",
+        said(nanos(args.lasts)),
+        probe.hooks().join(", ")
+    ));
+    let ended = recording.watch(&mut probe)?;
+    recording.save(&probe)?;
+    recording.tell(&probe, ended)?;
+    Ok(ExitCode::Done)
+}
+
+/// Only root is told what tasks do to files, and in a container nobody.
+fn check_rights(root: &Root) -> anyhow::Result<()> {
+    if !rustix::process::geteuid().is_root() {
+        bail!("the kernel shows what tasks do to files to root only; run it with sudo");
+    }
+    if facts::place(root) == Place::Container {
+        bail!("this is a container, which cannot look at the tasks of the machine; run it there");
+    }
+    Ok(())
+}
+
+/// A recording on its way.
+struct Begun<'a> {
+    root: &'a Root,
+    args: &'a Args,
+    name: String,
+    kernel: String,
+    at_hand: AtHand,
+    available: Bytes,
+    /// What was read from disks before it began.
+    before: FromDisks,
+    began: Instant,
+    lanes: Lanes<'a>,
+    blocks: Vec<u8>,
+    stop: Arc<AtomicBool>,
+}
+
+/// Why a recording ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ended {
+    Time,
+    Interrupted,
+    Full,
+}
+
+struct Threads<'a>(&'a Root);
+
+impl Tasks for Threads<'_> {
+    fn exists(&self, thread: u32) -> bool {
+        self.0.is_directory(&format!("proc/{thread}"))
+    }
+}
+
+impl<'a> Begun<'a> {
+    fn new(root: &'a Root, args: &'a Args, probe: &Probe) -> anyhow::Result<Self> {
+        let frame = host::read::full(root, since_boot());
+        let snapshot = Snapshot::parse(&frame);
+        let (mut at_hand, kernel) = at_hand::of_frame(&frame, &snapshot);
+        let any = study::Study::built_in("min-free-kbytes").context("no study is built in")?;
+        at_hand::keep_what_is_modelled(&any, &mut at_hand)?;
+        let available = snapshot.meminfo.as_ref();
+        let available = available.and_then(|it| it.get("MemAvailable"));
+        let available = available.context("no MemAvailable in /proc/meminfo")?;
+        let stop = Arc::new(AtomicBool::new(false));
+        for signal in [SIGINT, SIGTERM, SIGHUP] {
+            signal_hook::flag::register(signal, Arc::clone(&stop))?;
+        }
+        Ok(Self {
+            root,
+            args,
+            name: name_of(&args.output),
+            kernel: kernel.unwrap_or_default(),
+            at_hand,
+            available: Bytes(available.0.saturating_mul(1024)),
+            before: FromDisks::of(&snapshot),
+            began: Instant::now(),
+            lanes: Lanes::new(monotonic(), probe.sees_ends(), &pack),
+            blocks: Vec::new(),
+            stop,
+        })
+    }
+
+    /// Takes events until the end, and saves what there is now and then.
+    fn watch(&mut self, probe: &mut Probe) -> anyhow::Result<Ended> {
+        let mut save_at = Instant::now() + SAVED;
+        loop {
+            thread::sleep(TURN);
+            let tasks = Threads(self.root);
+            probe.drain(|event| self.lanes.event(&event, &tasks));
+            if self.stop.load(Ordering::Relaxed) {
+                return Ok(Ended::Interrupted);
+            }
+            if self.began.elapsed() >= self.args.lasts {
+                return Ok(Ended::Time);
+            }
+            if Instant::now() >= save_at {
+                let began = Instant::now();
+                self.save(probe)?;
+                save_at = Instant::now() + SAVED.max(began.elapsed() * TIMES);
+                if self.blocks.len() as u64 >= self.args.size.0 {
+                    return Ok(Ended::Full);
+                }
+            }
+        }
+    }
+
+    fn observed(&self, probe: &Probe) -> Observed {
+        Observed {
+            kernel: self.kernel.clone(),
+            time: nanos(self.began.elapsed()),
+            by: probe.hooks().join(", "),
+            lost: probe.lost(),
+            passed_over: self.lanes.tally().passed_over,
+            read_in: self.from_disks().bytes,
+        }
+    }
+
+    /// What was read from disks since it began.
+    fn from_disks(&self) -> FromDisks {
+        let frame = host::read::sample(self.root, since_boot());
+        FromDisks::of(&Snapshot::parse(&frame)).since(&self.before)
+    }
+
+    /// The machine, with the kind of disk that its reads show. A virtual disk often says that it
+    /// rotates; one that answers within the time of a tenth of a rotation does not.
+    fn machine(&self) -> AtHand {
+        const LEAST: u64 = 100;
+        const OF_ROTATION: Nanos = Nanos(833_000);
+        let seen = self.from_disks();
+        let is_fast = seen.requests >= LEAST && seen.time.0 / seen.requests < OF_ROTATION.0;
+        let mut machine = self.at_hand.clone();
+        if is_fast && machine.disk == Some(DiskKind::Hdd) {
+            machine.disk = Some(DiskKind::Ssd);
+        }
+        machine
+    }
+
+    /// Writes the file as a whole: the text in front says how much was seen.
+    fn save(&mut self, probe: &Probe) -> anyhow::Result<()> {
+        self.blocks.extend(self.lanes.take());
+        let lanes = self.lanes.lanes().iter();
+        let streams: Vec<(String, u64)> = lanes.map(|lane| (lane.name(), lane.runs)).collect();
+        let text = Load {
+            name: &self.name,
+            at_hand: &self.machine(),
+            available: self.available,
+            observed: &self.observed(probe),
+            streams: &streams,
+            files: self.lanes.size(),
+            written: Bytes(self.lanes.tally().written),
+        };
+        let mut bytes = Writer::new(&text.text(), &pack).take(Part::Full);
+        bytes.extend(&self.blocks);
+        let path = &self.args.output;
+        files::output::write(path, &bytes)
+            .with_context(|| format!("{}: cannot be saved", path.display()))
+    }
+
+    fn tell(&self, probe: &Probe, ended: Ended) -> anyhow::Result<()> {
+        use std::io::Write as _;
+        let Tally {
+            reads,
+            read,
+            writes,
+            written,
+            passed_over,
+        } = self.lanes.tally();
+        let path = self.args.output.display();
+        let observed = self.observed(probe);
+        let mut out = term::out();
+        writeln!(
+            out,
+            "{path}: {}, {}{}",
+            said(observed.time),
+            counted(self.lanes.lanes().len() as u64, "stream"),
+            match ended {
+                Ended::Time => "",
+                Ended::Interrupted => ", interrupted",
+                Ended::Full => ", ended as the file is full (--size)",
+            }
+        )?;
+        writeln!(
+            out,
+            "  {} ({}), {} ({}); {} lost, {passed_over} passed over",
+            counted(reads, "read"),
+            Bytes(read),
+            counted(writes, "write"),
+            Bytes(written),
+            observed.lost
+        )?;
+        writeln!(
+            out,
+            "  the machine read {} from disks meanwhile",
+            observed.read_in
+        )?;
+        for line in self.limits(probe) {
+            writeln!(out, "  {line}")?;
+        }
+        term::talk(format_args!("next: plimsoll predict ./{path} --memory 8G"));
+        Ok(())
+    }
+
+    /// What the recording does not have.
+    fn limits(&self, probe: &Probe) -> Vec<String> {
+        let mut lines = Vec::new();
+        if !probe.sees_ends() {
+            lines.push(format!(
+                "this kernel lets only {} be seen: writes, fsync and truncation are not in it",
+                probe.hooks().join(", ")
+            ));
+        }
+        if self.lanes.lanes().is_empty() {
+            lines.push("no task read or wrote a file through the page cache".to_owned());
+        }
+        lines
+    }
+}
+
+/// What the machine has read from disks since it booted.
+#[derive(Clone, Copy, Debug, Default)]
+struct FromDisks {
+    /// `pgpgin`.
+    bytes: Bytes,
+    /// Of all disks and their parts.
+    requests: u64,
+    /// How long these took together.
+    time: Nanos,
+}
+
+impl FromDisks {
+    fn of(snapshot: &Snapshot) -> Self {
+        let vmstat = snapshot.vmstat.as_ref();
+        let kilobytes = vmstat.and_then(|it| it.get("pgpgin")).unwrap_or(0);
+        let disks = snapshot.diskstats.iter().flat_map(|it| &it.disks);
+        let (requests, time) = disks.fold((0_u64, 0_u64), |(requests, time), disk| {
+            (
+                requests.saturating_add(disk.reads),
+                time.saturating_add(disk.read_time.0),
+            )
+        });
+        Self {
+            bytes: Bytes(kilobytes.saturating_mul(1024)),
+            requests,
+            time: Nanos(time),
+        }
+    }
+
+    fn since(self, before: &Self) -> Self {
+        Self {
+            bytes: Bytes(self.bytes.0.saturating_sub(before.bytes.0)),
+            requests: self.requests.saturating_sub(before.requests),
+            time: Nanos(self.time.0.saturating_sub(before.time.0)),
+        }
+    }
+}
+
+/// The clock of the kernel's programs.
+fn monotonic() -> Nanos {
+    let time = clock_gettime(ClockId::Monotonic);
+    let part = |number: i64| u64::try_from(number).unwrap_or(0);
+    Nanos(part(time.tv_sec) * Nanos::SECOND.0 + part(time.tv_nsec))
+}
+
+/// The study's name: that of the file, in lower-case letters, digits and hyphens.
+fn name_of(path: &Path) -> String {
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    let plain = |c: char| match c.to_ascii_lowercase() {
+        c if c.is_ascii_lowercase() || c.is_ascii_digit() => c,
+        _ => '-',
+    };
+    let name: String = stem.chars().map(plain).take(60).collect();
+    let name = name.trim_matches('-');
+    if name.is_empty() {
+        "load".to_owned()
+    } else {
+        name.to_owned()
+    }
+}
+
+fn size(text: &str) -> Result<Bytes, String> {
+    let size = quantity::size(text).ok().filter(|size| size.0 >= 1 << 16);
+    size.ok_or_else(|| "give a size of at least 64 KiB, as in 20M".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_study_is_named_after_its_file() {
+        let name = |path: &str| name_of(Path::new(path));
+        assert_eq!(name("/var/tmp/Web 3.rec"), "web-3");
+        assert_eq!(name("..."), "load");
+        assert_eq!(name("é.rec"), "load");
+    }
+}

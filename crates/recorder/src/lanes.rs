@@ -1,0 +1,389 @@
+//! Events become the streams of a recording. A task has a lane of its own while it lives; the next
+//! task may have it after that, so that a build of a thousand compilers has as many streams as ran
+//! at once.
+
+use std::collections::HashMap;
+
+use mm::units::{Bytes, Nanos};
+use scenario::recording::{Kind, Pack, Part, Run, Writer};
+
+use super::event::{Event, NAME, Task};
+
+/// The most streams, and the most files: beyond them tasks and files are passed over.
+const LANES: usize = 128;
+const FILES: usize = 200_000;
+
+/// How much less than the truth the kernel may say of CPU time: a tick of 100 Hz.
+const TICK: Nanos = Nanos(10_000_000);
+
+/// A task that did nothing for this long may be gone.
+const QUIET: Nanos = Nanos(100_000_000);
+
+/// What is asked about tasks.
+pub trait Tasks {
+    /// Whether the thread still exists.
+    fn exists(&self, thread: u32) -> bool;
+}
+
+/// A stream, and the tasks that did it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lane {
+    /// What its task was called last.
+    name: [u8; NAME],
+    /// How many tasks were in it, one after the other.
+    pub tasks: u64,
+    /// How many runs it has.
+    pub runs: u64,
+    /// When its last run ended.
+    pub ended: Nanos,
+    thread: u32,
+    /// What the task had done then.
+    task: Task,
+    took: Nanos,
+}
+
+/// What was passed over, and what was not.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Reads and writes, and their bytes.
+    pub reads: u64,
+    /// Bytes that were read.
+    pub read: u64,
+    /// Writes.
+    pub writes: u64,
+    /// Bytes that were written.
+    pub written: u64,
+    /// Runs of tasks or on files for which there was no place.
+    pub passed_over: u64,
+}
+
+/// Writes the streams of events.
+#[derive(Debug)]
+pub struct Lanes<'p> {
+    writer: Writer<'p>,
+    /// When the recording began, by the kernel's monotonic clock.
+    began: Nanos,
+    sees_ends: bool,
+    by_thread: HashMap<u32, usize>,
+    lanes: Vec<Lane>,
+    files: HashMap<(u64, u64), u32>,
+    /// The size of all files together, each when it was first met.
+    size: u64,
+    tally: Tally,
+}
+
+impl<'p> Lanes<'p> {
+    /// Begins.
+    #[must_use]
+    pub fn new(began: Nanos, sees_ends: bool, pack: Pack<'p>) -> Self {
+        let mut writer = Writer::new("", pack);
+        // The text comes when the recording is put together.
+        writer.take(Part::Full);
+        Self {
+            writer,
+            began,
+            sees_ends,
+            by_thread: HashMap::new(),
+            lanes: Vec::new(),
+            files: HashMap::new(),
+            size: 0,
+            tally: Tally::default(),
+        }
+    }
+
+    /// What a task did next.
+    pub fn event(&mut self, event: &Event, tasks: &impl Tasks) {
+        if !event.is_regular || !self.cuts_what_is_known(event) {
+            return;
+        }
+        let places = (self.file(event), self.lane(event, tasks));
+        let (Some(file), Some(lane)) = places else {
+            self.tally.passed_over += 1;
+            return;
+        };
+        let run = self.lanes[lane].run(event, file, self.began, self.sees_ends);
+        self.tally.count(&run);
+        self.writer.run(lane as u32, &run);
+        if event.kind == Kind::Truncate && event.length == 0 {
+            // Removed: its inode may become another file.
+            self.files.remove(&event.file);
+        }
+    }
+
+    /// The blocks that were written since this was last asked.
+    pub fn take(&mut self) -> Vec<u8> {
+        self.writer.take(Part::All)
+    }
+
+    /// The streams, by their numbers.
+    #[must_use]
+    pub fn lanes(&self) -> &[Lane] {
+        &self.lanes
+    }
+
+    /// How much was seen.
+    #[must_use]
+    pub fn tally(&self) -> Tally {
+        self.tally
+    }
+
+    /// The size of all files together, each when it was first met.
+    #[must_use]
+    pub fn size(&self) -> Bytes {
+        Bytes(self.size)
+    }
+
+    /// A file of which the kernel drops pages was made shorter or removed, or its inode was
+    /// reclaimed: then nothing happened to it. What was never met is not cut.
+    fn cuts_what_is_known(&self, event: &Event) -> bool {
+        let is_reclaimed = event.length > 0 && event.size > event.offset;
+        event.kind != Kind::Truncate || (self.files.contains_key(&event.file) && !is_reclaimed)
+    }
+
+    fn file(&mut self, event: &Event) -> Option<u32> {
+        if let Some(&number) = self.files.get(&event.file) {
+            return Some(number);
+        }
+        let has_room = self.files.len() < FILES;
+        has_room.then(|| {
+            let number = self.writer.file(Bytes(event.size));
+            self.size = self.size.saturating_add(event.size);
+            self.files.insert(event.file, number);
+            number
+        })
+    }
+
+    fn lane(&mut self, event: &Event, tasks: &impl Tasks) -> Option<usize> {
+        if let Some(&lane) = self.by_thread.get(&event.thread) {
+            return Some(lane);
+        }
+        let free = |lane: &Lane| {
+            let quiet = Nanos(event.began.0.saturating_sub(lane.ended.0)) > QUIET;
+            quiet && !tasks.exists(lane.thread)
+        };
+        let lane = match self.lanes.iter().position(free) {
+            Some(lane) => {
+                self.by_thread.remove(&self.lanes[lane].thread);
+                self.lanes[lane].next(event);
+                lane
+            }
+            None if self.lanes.len() < LANES => {
+                self.lanes.push(Lane::new(event, self.began));
+                self.lanes.len() - 1
+            }
+            None => return None,
+        };
+        self.by_thread.insert(event.thread, lane);
+        Some(lane)
+    }
+}
+
+impl Lane {
+    /// What its task was called last.
+    #[must_use]
+    pub fn name(&self) -> String {
+        let end = self.name.iter().position(|&byte| byte == 0);
+        String::from_utf8_lossy(&self.name[..end.unwrap_or(NAME)]).into_owned()
+    }
+
+    fn new(event: &Event, began: Nanos) -> Self {
+        Self {
+            name: event.name,
+            tasks: 1,
+            runs: 0,
+            ended: began,
+            thread: event.thread,
+            task: event.before,
+            took: Nanos::ZERO,
+        }
+    }
+
+    /// Another task has it from here on.
+    fn next(&mut self, event: &Event) {
+        self.tasks += 1;
+        self.thread = event.thread;
+        // What it did before it was seen is not known; the lane slept meanwhile.
+        self.task = Task {
+            slept: u64::MAX,
+            ..event.before
+        };
+        self.took = Nanos::ZERO;
+    }
+
+    /// The event as the lane's next run.
+    fn run(&mut self, event: &Event, file: u32, began: Nanos, sees_ends: bool) -> Run {
+        let since = if self.runs == 0 { began } else { self.ended };
+        let gap = Nanos(event.began.0.saturating_sub(since.0));
+        let is_first = self.runs == 0;
+        let (compute, sleep) = match is_first {
+            true => (Nanos::ZERO, gap),
+            false => self.between(event, gap, sees_ends),
+        };
+        let took = std::mem::replace(
+            &mut self.took,
+            Nanos(event.ended.0.saturating_sub(event.began.0)),
+        );
+        (self.task, self.ended, self.name) = (event.after, event.ended, event.name);
+        self.runs += 1;
+        Run {
+            compute,
+            sleep,
+            took,
+            kind: event.kind,
+            file,
+            offset: if event.kind.has_range() {
+                event.offset
+            } else {
+                0
+            },
+            length: match event.kind {
+                Kind::Read | Kind::Write | Kind::DontNeed => event.length,
+                _ => 0,
+            },
+        }
+    }
+
+    /// What of the time between two events the task computed, and what it slept of its own accord.
+    fn between(&self, event: &Event, gap: Nanos, sees_ends: bool) -> (Nanos, Nanos) {
+        let ran = Nanos(event.before.ran.0.saturating_sub(self.task.ran.0));
+        if event.before.slept == self.task.slept {
+            // It ran all the time, or waited for a CPU: then the kernel's count says so.
+            let is_preempted = gap.0 > ran.0 + TICK.0;
+            return (if is_preempted { ran } else { gap }, Nanos::ZERO);
+        }
+        let compute = ran.min(gap);
+        let slept = Nanos(gap.0 - compute.0);
+        // Without ends the time of a read lies in the gap: a task that read from a disk waited.
+        let waited = !sees_ends && event.before.read != self.task.read;
+        (compute, if waited { Nanos::ZERO } else { slept })
+    }
+}
+
+impl Tally {
+    fn count(&mut self, run: &Run) {
+        match run.kind {
+            Kind::Read => (self.reads, self.read) = (self.reads + 1, self.read + run.length),
+            Kind::Write => {
+                (self.writes, self.written) = (self.writes + 1, self.written + run.length);
+            }
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use scenario::recording::Recording;
+
+    use super::*;
+
+    /// All tasks exist up to this number.
+    struct Living(u32);
+
+    impl Tasks for Living {
+        fn exists(&self, thread: u32) -> bool {
+            thread >= self.0
+        }
+    }
+
+    const SECOND: u64 = 1_000_000_000;
+
+    fn event(thread: u32, began: u64, ran: u64, slept: u64) -> Event {
+        let task = |ran| Task {
+            ran: Nanos(ran),
+            slept,
+            read: 0,
+        };
+        Event {
+            name: *b"sqlite3\0\0\0\0\0\0\0\0\0",
+            kind: Kind::Read,
+            thread,
+            process: thread,
+            began: Nanos(began),
+            ended: Nanos(began + 5_000),
+            before: task(ran),
+            after: task(ran + 5_000),
+            file: (1, 7),
+            is_regular: true,
+            size: 1 << 20,
+            offset: 8192,
+            length: 4096,
+        }
+    }
+
+    fn recorded(events: &[(Event, u32)]) -> (Vec<Vec<Run>>, Vec<Lane>) {
+        let plain = |bytes: &[u8]| bytes.to_vec();
+        let mut lanes = Lanes::new(Nanos(SECOND), true, &plain);
+        for (event, living) in events {
+            lanes.event(event, &Living(*living));
+        }
+        let mut bytes = Writer::new("", &plain).take(Part::All);
+        bytes.extend(lanes.take());
+        let read = Recording::read(&bytes, &|_, _| None).expect("a recording");
+        let streams = read.recorded.streams.iter();
+        (
+            streams.map(|stream| stream.iter().collect()).collect(),
+            lanes.lanes().to_vec(),
+        )
+    }
+
+    #[test]
+    fn a_task_computes_or_sleeps_between_its_runs() {
+        let begin = SECOND + 3_000_000;
+        let (streams, _) = recorded(&[
+            (event(5, begin, 1_000_000, 0), 0),
+            (event(5, begin + 25_000, 1_005_000, 0), 0),
+            (event(5, begin + 50_030_000, 1_040_000, 1), 0),
+        ]);
+        let [first, second, third] = streams[0][..] else {
+            panic!("three runs");
+        };
+        assert_eq!(
+            (first.compute.0, first.sleep.0),
+            (0, 3_000_000),
+            "it came later"
+        );
+        assert_eq!(
+            (second.compute.0, second.sleep.0, second.took.0),
+            (20_000, 0, 5_000)
+        );
+        assert_eq!(
+            third.compute.0, 30_000,
+            "CPU time less what the run itself used"
+        );
+        assert_eq!(third.sleep.0 / 1_000_000, 49);
+        assert_eq!((third.offset, third.length), (8192, 4096));
+    }
+
+    #[test]
+    fn a_task_that_is_gone_leaves_its_lane_to_the_next() {
+        let later = SECOND + 2 * QUIET.0;
+        let (streams, lanes) = recorded(&[
+            (event(5, SECOND, 0, 0), 0),
+            (event(6, SECOND, 0, 0), 0),
+            (event(7, later, 0, 0), 6),
+        ]);
+        assert_eq!(streams.len(), 2);
+        assert_eq!(lanes[0].name(), "sqlite3");
+        assert_eq!((lanes[0].tasks, lanes[1].tasks), (2, 1));
+        assert_eq!(streams[0][1].compute, Nanos::ZERO);
+    }
+
+    #[test]
+    fn an_inode_that_is_reclaimed_is_not_a_file_that_is_cut() {
+        let cut = |names, size, offset| Event {
+            kind: Kind::Truncate,
+            length: names,
+            size,
+            offset,
+            ..event(5, SECOND + 10_000, 0, 0)
+        };
+        let kinds = |last: Event| {
+            let (streams, _) = recorded(&[(event(5, SECOND, 0, 0), 0), (last, 0)]);
+            streams[0].len()
+        };
+        assert_eq!(kinds(cut(1, 1 << 20, 0)), 1, "reclaimed");
+        assert_eq!(kinds(cut(1, 4096, 4096)), 2, "made shorter");
+        assert_eq!(kinds(cut(0, 1 << 20, 0)), 2, "removed");
+    }
+}

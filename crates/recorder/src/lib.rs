@@ -1,0 +1,204 @@
+//! What the tasks of this machine do to its files, seen by BPF programs of our own.
+//!
+//! Programs at functions of the kernel (`fentry`, `fexit`) note reads, writes, `fsync`, truncation
+//! and `POSIX_FADV_DONTNEED`. Where the kernel refuses those, a tracepoint is left, which sees
+//! reads only. Nothing is compiled: the programs are some hundred instructions, and where members
+//! of structures lie is read from the kernel's own types (BTF).
+
+mod assembly;
+mod bpf;
+mod btf;
+mod event;
+mod lanes;
+mod program;
+mod ring;
+
+use std::ffi::CStr;
+use std::io;
+use std::os::fd::{AsRawFd as _, OwnedFd};
+
+use thiserror::Error;
+
+pub use self::btf::Btf;
+pub use self::event::{Event, Task};
+pub use self::lanes::{Lane, Lanes, Tally, Tasks};
+
+use self::bpf::{Attach, Map};
+use self::program::{FUNCTIONS, Hook, Maker, Maps, Reading, SLOT, SLOTS, TRACEPOINT, When};
+use self::ring::Ring;
+
+/// The ring of events, in bytes: some 30,000 events.
+const RING: usize = 4 << 20;
+
+/// What keeps tasks from being seen.
+#[derive(Debug, Error)]
+pub enum ProbeError {
+    /// The kernel's types are not known.
+    #[error("the kernel's types (/sys/kernel/btf/vmlinux) cannot be read")]
+    NoTypes,
+    /// A map cannot be made.
+    #[error("the kernel refuses a BPF map: {0}")]
+    Map(io::Error),
+    /// Neither functions nor the tracepoint are seen.
+    #[error("the kernel refuses BPF programs: at {}: {functions}; at {}: {tracepoint}", FUNCTIONS[0].name, TRACEPOINT.name)]
+    Refused {
+        /// Why not at the function.
+        functions: io::Error,
+        /// Why not at the tracepoint.
+        tracepoint: io::Error,
+    },
+}
+
+/// Programs that are attached. They go when it is dropped, or its process ends.
+#[derive(Debug)]
+pub struct Probe {
+    ring: Ring,
+    lost: OwnedFd,
+    _slots: OwnedFd,
+    _programs: Vec<[OwnedFd; 2]>,
+    /// The functions at which they are, or the tracepoint.
+    hooks: Vec<&'static str>,
+    sees_ends: bool,
+    /// How many pages behind the first the tracepoint names of a read of one page.
+    of_one_page: u64,
+}
+
+impl Probe {
+    /// Attaches programs, for all tasks of the machine but those of this process.
+    ///
+    /// # Errors
+    /// The kernel refuses them.
+    pub fn new(types: Vec<u8>) -> Result<Self, ProbeError> {
+        let btf = Btf::read(types).ok_or(ProbeError::NoTypes)?;
+        let ring = Ring::new(RING).map_err(ProbeError::Map)?;
+        let array = |value, entries| bpf::map(Map::Array { value, entries });
+        let slots = array(SLOT, SLOTS).map_err(ProbeError::Map)?;
+        let lost = array(8, 1).map_err(ProbeError::Map)?;
+        let maker = Maker {
+            btf: &btf,
+            maps: Maps {
+                slots: slots.as_raw_fd(),
+                ring: ring.map.as_raw_fd(),
+                lost: lost.as_raw_fd(),
+            },
+            reading: Reading::Loads,
+            except: std::process::id(),
+        };
+        let (programs, hooks) = attached(&maker)?;
+        let mut probe = Self {
+            ring,
+            lost,
+            _slots: slots,
+            _programs: programs,
+            sees_ends: hooks[0] == FUNCTIONS[0].name,
+            hooks,
+            of_one_page: 0,
+        };
+        if !probe.sees_ends {
+            probe.of_one_page = probe.pages_of_one();
+        }
+        Ok(probe)
+    }
+
+    /// Whether the last page that the tracepoint names belongs to the read or lies behind it
+    /// differs by release: our own program's first page says which.
+    fn pages_of_one(&mut self) -> u64 {
+        let read = std::fs::File::open("/proc/self/exe").and_then(|mut program| {
+            let mut page = [0; event::PAGE as usize];
+            io::Read::read_exact(&mut program, &mut page)
+        });
+        let (ours, mut pages) = (std::process::id(), 0);
+        self.ring.drain(|bytes| {
+            let event = Event::read(bytes).filter(|event| event.process == ours);
+            pages = event.map_or(pages, |event| event.length - event.offset);
+        });
+        if read.is_ok() { pages } else { 0 }
+    }
+
+    /// The functions at which the programs are, or the tracepoint.
+    #[must_use]
+    pub fn hooks(&self) -> &[&'static str] {
+        &self.hooks
+    }
+
+    /// Whether it sees when a read ends.
+    #[must_use]
+    pub fn sees_ends(&self) -> bool {
+        self.sees_ends
+    }
+
+    /// Hands over the events that are there.
+    pub fn drain(&mut self, mut take: impl FnMut(Event)) {
+        let (ours, by_pages, of_one) = (std::process::id(), !self.sees_ends, self.of_one_page);
+        self.ring.drain(|bytes| match Event::read(bytes) {
+            Some(event) if event.process == ours => {}
+            Some(event) if by_pages => take(event.in_bytes(of_one)),
+            Some(event) => take(event),
+            None => {}
+        });
+    }
+
+    /// How many events found no place.
+    #[must_use]
+    pub fn lost(&self) -> u64 {
+        bpf::value(&self.lost, 0).map_or(0, |[lost]| lost)
+    }
+}
+
+type Attached = (Vec<[OwnedFd; 2]>, Vec<&'static str>);
+
+/// At the functions if the first of them can be had, else at the tracepoint.
+fn attached(maker: &Maker<'_>) -> Result<Attached, ProbeError> {
+    let functions = match at_function(maker, &FUNCTIONS[0]) {
+        Ok(first) => return Ok(with_others(maker, first)),
+        Err(error) => error,
+    };
+    // It is tried out by a read of our own, so that is let through.
+    let by_helper = Maker {
+        reading: Reading::Helper,
+        except: 0,
+        ..*maker
+    };
+    match at_tracepoint(&by_helper) {
+        Ok(program) => Ok((vec![program], vec![TRACEPOINT.name])),
+        Err(tracepoint) => Err(ProbeError::Refused {
+            functions,
+            tracepoint,
+        }),
+    }
+}
+
+/// Functions that this kernel lacks are left out.
+fn with_others(maker: &Maker<'_>, mut programs: Vec<[OwnedFd; 2]>) -> Attached {
+    let mut hooks = vec![FUNCTIONS[0].name];
+    for hook in &FUNCTIONS[1..] {
+        if let Ok(more) = at_function(maker, hook) {
+            programs.extend(more);
+            hooks.push(hook.name);
+        }
+    }
+    (programs, hooks)
+}
+
+fn at_function(maker: &Maker<'_>, hook: &Hook) -> io::Result<Vec<[OwnedFd; 2]>> {
+    let lacks = || io::Error::new(io::ErrorKind::NotFound, "its types lack what is needed");
+    let function = maker.btf.function(hook.name).ok_or_else(lacks)?;
+    let event = maker.event(hook).ok_or_else(lacks)?;
+    let end = match hook.when {
+        When::Begin => bpf::attach(&event, Attach::Entry(function))?,
+        When::Both | When::End => bpf::attach(&event, Attach::Exit(function))?,
+    };
+    let mut programs = vec![end];
+    if hook.when == When::Both {
+        let begin = maker.begin().ok_or_else(lacks)?;
+        programs.push(bpf::attach(&begin, Attach::Entry(function))?);
+    }
+    Ok(programs)
+}
+
+fn at_tracepoint(maker: &Maker<'_>) -> io::Result<[OwnedFd; 2]> {
+    const NAME: &CStr = c"mm_filemap_get_pages";
+    let lacks = || io::Error::new(io::ErrorKind::NotFound, "its types lack what is needed");
+    let program = maker.event(&TRACEPOINT).ok_or_else(lacks)?;
+    bpf::attach(&program, Attach::Tracepoint(NAME))
+}

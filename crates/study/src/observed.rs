@@ -1,0 +1,278 @@
+//! The study of a recording: the machine that was seen, and a process for each stream.
+
+use std::fmt::Write as _;
+
+use mm::units::{Bytes, Nanos};
+
+use super::fitted::AtHand;
+use super::node::Node;
+use super::source::StudyError;
+
+const RECORDED: &[&str] = &["kernel", "for", "by", "lost", "passed-over", "read-in"];
+
+/// How long the name of a stream may be.
+const NAME: usize = 40;
+
+/// The longest streams, whose times are measures.
+const MEASURED: usize = 3;
+
+/// Room on the disk for files that grow.
+const ROOM: u64 = 1 << 30;
+
+/// What is known of how a recording was made: `[recorded]`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Observed {
+    /// The release of the kernel.
+    pub kernel: String,
+    /// For how long.
+    pub time: Nanos,
+    /// By which functions or tracepoint of the kernel.
+    pub by: String,
+    /// Events that found no place in the buffer.
+    pub lost: u64,
+    /// Events of tasks or on files beyond the most.
+    pub passed_over: u64,
+    /// What the whole machine read from disks meanwhile (`pgpgin`).
+    pub read_in: Bytes,
+}
+
+/// A load that was seen.
+#[derive(Clone, Debug)]
+pub struct Load<'a> {
+    /// The name of its study: lower-case letters, digits and hyphens.
+    pub name: &'a str,
+    /// The machine.
+    pub at_hand: &'a AtHand,
+    /// `MemAvailable` when the recording began.
+    pub available: Bytes,
+    /// How it was recorded.
+    pub observed: &'a Observed,
+    /// The names of the streams, by their numbers, and how many runs each has.
+    pub streams: &'a [(String, u64)],
+    /// The size of all files.
+    pub files: Bytes,
+    /// What was written.
+    pub written: Bytes,
+}
+
+/// Reads `[recorded]`.
+pub(super) fn observed(node: &Node<'_>) -> Result<Observed, StudyError> {
+    let table = node.table(RECORDED)?;
+    Ok(Observed {
+        kernel: table.need("kernel")?.text()?.to_owned(),
+        time: table.need("for")?.some_duration()?,
+        by: table.need("by")?.text()?.to_owned(),
+        lost: table.or("lost", 0, |n| n.count(0, i64::MAX))?,
+        passed_over: table.or("passed-over", 0, |n| n.count(0, i64::MAX))?,
+        read_in: table.need("read-in")?.size()?,
+    })
+}
+
+impl Load<'_> {
+    /// The text of the study.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let names: Vec<String> = (0..).zip(self.streams).map(name).collect();
+        let parts = [
+            self.head(),
+            self.machine(),
+            self.settings(),
+            "[[arm]]\nname = \"as recorded\"\n".to_owned(),
+            all(&names),
+            (0..).zip(&names).map(process).collect(),
+            self.measures(&names),
+        ];
+        parts.join("\n")
+    }
+
+    fn head(&self) -> String {
+        let observed = self.observed;
+        format!(
+            "name = \"{}\"\n\
+             title = \"A load that was recorded\"\n\
+             question = \"What does this load do on another machine, or with other settings?\"\n\
+             \n\
+             [recorded]\n\
+             kernel = {:?}\n\
+             for = \"{} ms\"\n\
+             by = {:?}\n\
+             lost = {}\n\
+             passed-over = {}\n\
+             read-in = \"{} KiB\"\n",
+            self.name,
+            plain(&observed.kernel),
+            (observed.time.0 / 1_000_000).max(1),
+            plain(&observed.by),
+            observed.lost,
+            observed.passed_over,
+            observed.read_in.0 >> 10,
+        )
+    }
+
+    fn machine(&self) -> String {
+        let mut text = "[machine]\n".to_owned();
+        let memory = self.at_hand.memory.unwrap_or(self.available);
+        let _ = writeln!(text, "memory = \"{} MiB\"", memory.0 >> 20);
+        if let Some(cpus) = self.at_hand.cpus {
+            let _ = writeln!(text, "cpus = {cpus}");
+        }
+        let _ = writeln!(text, "available = \"{} KiB\"", self.available.0 >> 10);
+        text += "recorded-files = \"disk\"\n\n[[machine.disk]]\nname = \"disk\"\n";
+        // A file may be written to more than once, so this is the most that it can grow.
+        let size = self.files.0.saturating_add(self.files.0 / 8);
+        let size = size.saturating_add(self.written.0).saturating_add(ROOM);
+        let _ = writeln!(text, "size = \"{} MiB\"", size >> 20);
+        for (key, value) in self.at_hand.disk.unwrap_or(super::DiskKind::Ssd).keys() {
+            let value = match key {
+                "channels" | "rotational" => value.to_owned(),
+                _ => format!("\"{value}\""),
+            };
+            let _ = writeln!(text, "{key} = {value}");
+        }
+        text
+    }
+
+    fn settings(&self) -> String {
+        let settings = self.at_hand.settings.0.iter();
+        let lines = settings.map(|it| format!("{:?} = {:?}\n", it.tunable, plain(&it.value)));
+        format!("[base]\n{}", lines.collect::<String>())
+    }
+
+    fn measures(&self, names: &[String]) -> String {
+        let mut longest: Vec<usize> = (0..names.len()).collect();
+        longest.sort_by_key(|&at| std::cmp::Reverse(self.streams[at].1));
+        let times = longest.iter().take(MEASURED).map(|&at| {
+            format!(
+                "[[measure]]\nname = \"time of {0}\"\nstep = \"{0}\"\ntake = \"duration\"\n\
+                 better = \"lower\"\n\n",
+                names[at]
+            )
+        });
+        format!(
+            "[[measure]]\nname = \"{READ_IN}\"\nbetween = [\"begin\", \"end\"]\n\
+             vmstat = \"pgpgin\"\nunit = \"kB\"\nbetter = \"lower\"\n\n{}",
+            times.collect::<String>()
+        )
+    }
+}
+
+/// The measure that a recording knows of itself.
+pub const READ_IN: &str = "read from disk";
+
+/// The process that begins and ends the run.
+fn all(names: &[String]) -> String {
+    let of = |verb: &str| -> String {
+        let lines = names
+            .iter()
+            .map(|name| format!("  {{ {verb} = \"{name}\" }},\n"));
+        lines.collect()
+    };
+    format!(
+        "[[process]]\nname = \"all\"\nsteps = [\n  {{ apply = \"arm\" }},\n  \
+         {{ snapshot = \"begin\" }},\n{}{}  {{ snapshot = \"end\" }},\n]\n",
+        of("start"),
+        of("wait")
+    )
+}
+
+fn process((number, name): (u32, &String)) -> String {
+    format!(
+        "[[process]]\nname = \"{name}\"\nstart = \"on demand\"\n\
+         steps = [{{ label = \"{name}\", access = {{ recorded = {number} }} }}]\n\n"
+    )
+}
+
+/// "2 sqlite3": other streams may be called alike.
+fn name((number, (name, _)): (usize, &(String, u64))) -> String {
+    let is_plain = |c: &char| c.is_ascii_alphanumeric() || "-_.:+".contains(*c);
+    let kept: String = name.chars().filter(is_plain).take(NAME).collect();
+    format!("{number} {kept}").trim().to_owned()
+}
+
+/// Without what TOML would have to escape.
+fn plain(text: &str) -> String {
+    text.chars()
+        .filter(|c| c.is_ascii_graphic() || *c == ' ')
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use scenario::recording::{Kind, Part, Run, Writer};
+
+    use super::*;
+    use crate::Study;
+    use crate::fitted::DiskKind;
+    use crate::recording::{self, pack};
+
+    /// Two streams of one read each, on a machine of 2 GiB.
+    fn recorded() -> Study {
+        let run = Run {
+            compute: Nanos::ZERO,
+            sleep: Nanos::ZERO,
+            took: Nanos::ZERO,
+            kind: Kind::Read,
+            file: 0,
+            offset: 0,
+            length: 4096,
+        };
+        let at_hand = AtHand {
+            memory: Some(Bytes(2 << 30)),
+            cpus: Some(2),
+            disk: Some(DiskKind::Nvme),
+            ..AtHand::default()
+        };
+        let observed = Observed {
+            kernel: "6.12.1 \"x\"".to_owned(),
+            time: Nanos::SECOND,
+            by: "filemap_read".to_owned(),
+            lost: 3,
+            passed_over: 0,
+            read_in: Bytes(4096),
+        };
+        let load = Load {
+            name: "web",
+            at_hand: &at_hand,
+            available: Bytes(1 << 30),
+            observed: &observed,
+            streams: &[("cc1/\"".to_owned(), 1), ("kworker/u8:1".to_owned(), 1)],
+            files: Bytes(4096),
+            written: Bytes(0),
+        };
+        let mut writer = Writer::new(&load.text(), &pack);
+        writer.file(Bytes(4096));
+        writer.run(0, &run);
+        writer.run(1, &run);
+        let (text, recording) = recording::read(&writer.take(Part::All)).expect("a recording");
+        Study::parse_with(&text, "web.rec", recording).expect("a study")
+    }
+
+    #[test]
+    fn a_load_that_was_seen_is_a_study_of_its_machine() {
+        let study = recorded();
+        let machine = &study.arms[0].machine;
+        assert_eq!((machine.memory, machine.cpus), (Bytes(2 << 30), 2));
+        assert_eq!(machine.available, Some(Bytes(1 << 30)));
+        let observed = study.observed.expect("how it was recorded");
+        assert_eq!(observed.kernel, "6.12.1 x".replace(" x", " \"x\""));
+        assert_eq!((observed.lost, observed.read_in), (3, Bytes(4096)));
+    }
+
+    #[test]
+    fn with_less_memory_what_is_used_stays_used() {
+        let half = AtHand {
+            memory: Some(Bytes(1536 << 20)),
+            ..AtHand::default()
+        };
+        let study = recorded().on(&half).expect("it fits");
+        assert_eq!(study.arms[0].machine.available, Some(Bytes(512 << 20)));
+        let none = AtHand {
+            memory: Some(Bytes(512 << 20)),
+            ..AtHand::default()
+        };
+        let refused = recorded()
+            .on(&none)
+            .expect_err("nothing would be available");
+        assert!(refused.what.contains("used"), "{refused}");
+    }
+}
