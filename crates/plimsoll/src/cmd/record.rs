@@ -10,11 +10,13 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, bail};
 use host::Root;
 use host::facts::{self, since_boot};
+use mm::diskstats::{self, Diskstats};
 use mm::notes::Place;
 use mm::quantity;
 use mm::snapshot::Snapshot;
 use mm::text::counted;
 use mm::units::{Bytes, Nanos};
+use mm::vmstat::{self, Vmstat};
 use recorder::{Lanes, Probe, Tally, Tasks};
 use rustix::time::{ClockId, clock_gettime};
 use scenario::recording::{Part, Writer};
@@ -139,7 +141,7 @@ impl<'a> Begun<'a> {
             kernel: kernel.unwrap_or_default(),
             at_hand,
             available: Bytes(available.0.saturating_mul(1024)),
-            before: FromDisks::of(&snapshot),
+            before: FromDisks::now(root),
             began: Instant::now(),
             lanes: Lanes::new(monotonic(), probe.sees_ends(), &pack),
             blocks: Vec::new(),
@@ -184,8 +186,7 @@ impl<'a> Begun<'a> {
 
     /// What was read from disks since it began.
     fn from_disks(&self) -> FromDisks {
-        let frame = host::read::sample(self.root, since_boot());
-        FromDisks::of(&Snapshot::parse(&frame)).since(&self.before)
+        FromDisks::now(self.root).since(&self.before)
     }
 
     /// The machine, with the kind of disk that its reads show. A virtual disk often says that it
@@ -263,7 +264,10 @@ impl<'a> Begun<'a> {
         for line in self.limits(probe) {
             writeln!(out, "  {line}")?;
         }
-        term::talk(format_args!("next: plimsoll predict ./{path} --memory 8G"));
+        term::talk(format_args!(
+            "next: plimsoll predict {} --memory 8G",
+            shown(&self.args.output)
+        ));
         Ok(())
     }
 
@@ -295,15 +299,16 @@ struct FromDisks {
 }
 
 impl FromDisks {
-    fn of(snapshot: &Snapshot) -> Self {
-        let vmstat = snapshot.vmstat.as_ref();
+    /// Two files, and no more: it is read while the machine is looked at.
+    fn now(root: &Root) -> Self {
+        let text = |path| root.look(path).unwrap_or_default();
+        let vmstat = Vmstat::parse(&text(vmstat::PATH)).ok();
         let kilobytes = vmstat.and_then(|it| it.get("pgpgin")).unwrap_or(0);
-        let disks = snapshot.diskstats.iter().flat_map(|it| &it.disks);
+        let disks = Diskstats::parse(&text(diskstats::PATH)).ok();
+        let disks = disks.iter().flat_map(|it| &it.disks);
         let (requests, time) = disks.fold((0_u64, 0_u64), |(requests, time), disk| {
-            (
-                requests.saturating_add(disk.reads),
-                time.saturating_add(disk.read_time.0),
-            )
+            let longer = time.saturating_add(disk.read_time.0);
+            (requests.saturating_add(disk.reads), longer)
         });
         Self {
             bytes: Bytes(kilobytes.saturating_mul(1024)),
@@ -319,6 +324,13 @@ impl FromDisks {
             time: Nanos(self.time.0.saturating_sub(before.time.0)),
         }
     }
+}
+
+/// A path by which `predict` takes it for a file, not for the name of a study.
+fn shown(path: &Path) -> String {
+    let is_name = path.parent() == Some(Path::new(""));
+    let before = if is_name { "./" } else { "" };
+    format!("{before}{}", path.display())
 }
 
 /// The clock of the kernel's programs.
