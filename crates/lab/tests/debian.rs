@@ -21,6 +21,8 @@ mod package;
 mod pick;
 #[path = "debian/plans.rs"]
 mod plans;
+#[path = "debian/record.rs"]
+mod record;
 #[path = "debian/trees.rs"]
 mod trees;
 #[path = "../../plimsoll/tests/plans/values.rs"]

@@ -90,11 +90,10 @@ impl Event {
     /// Reads one; nothing where it is none.
     #[must_use]
     pub fn read(bytes: &[u8]) -> Option<Self> {
-        let words: Vec<u64> = bytes
-            .chunks_exact(8)
-            .filter_map(|word| word.try_into().ok().map(u64::from_ne_bytes))
-            .collect();
-        let part = |part: Part| words.get(part as usize).copied();
+        let part = |part: Part| {
+            let word = bytes.get(part as usize * 8..)?.first_chunk()?;
+            Some(u64::from_ne_bytes(*word))
+        };
         let read = part(Part::ReadFromDisks)?;
         let task = |ran, slept| {
             Some(Task {

@@ -2,7 +2,7 @@
 //! task may have it after that, so that a build of a thousand compilers has as many streams as ran
 //! at once.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use mm::units::{Bytes, Nanos};
 use scenario::recording::{Kind, Pack, Part, Run, Writer};
@@ -64,9 +64,9 @@ pub struct Lanes<'p> {
     /// When the recording began, by the kernel's monotonic clock.
     began: Nanos,
     sees_ends: bool,
-    by_thread: HashMap<u32, usize>,
+    by_thread: BTreeMap<u32, usize>,
     lanes: Vec<Lane>,
-    files: HashMap<(u64, u64), u32>,
+    files: BTreeMap<(u64, u64), u32>,
     /// The size of all files together, each when it was first met.
     size: u64,
     tally: Tally,
@@ -83,9 +83,9 @@ impl<'p> Lanes<'p> {
             writer,
             began,
             sees_ends,
-            by_thread: HashMap::new(),
+            by_thread: BTreeMap::new(),
             lanes: Vec::new(),
-            files: HashMap::new(),
+            files: BTreeMap::new(),
             size: 0,
             tally: Tally::default(),
         }

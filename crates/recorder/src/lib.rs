@@ -40,7 +40,11 @@ pub enum ProbeError {
     #[error("the kernel refuses a BPF map: {0}")]
     Map(io::Error),
     /// Neither functions nor the tracepoint are seen.
-    #[error("the kernel refuses BPF programs: at {}: {functions}; at {}: {tracepoint}", FUNCTIONS[0].name, TRACEPOINT.name)]
+    #[error(
+        "the kernel refuses BPF programs: at {}: {functions}; at {}: {tracepoint}",
+        FUNCTIONS[0].name,
+        TRACEPOINT.name
+    )]
     Refused {
         /// Why not at the function.
         functions: io::Error,

@@ -30,7 +30,7 @@ pub(crate) struct Hook {
     kind: Kind,
     /// How many arguments the function has; behind them lies what it returned.
     arguments: i16,
-    file: File,
+    file: Of,
     range: Range,
     /// Whether the event has a begin and an end, or is handed out at once.
     pub(crate) when: When,
@@ -51,9 +51,9 @@ pub(crate) enum When {
 
 /// What its first argument is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum File {
+enum Of {
     Iocb,
-    File,
+    Opened,
     Mapping,
 }
 
@@ -79,7 +79,7 @@ const HOOK: Hook = Hook {
     name: "filemap_read",
     kind: Kind::Read,
     arguments: 3,
-    file: File::Iocb,
+    file: Of::Iocb,
     range: Range::Moved,
     when: When::Both,
     only: None,
@@ -91,7 +91,7 @@ pub(crate) const FUNCTIONS: [Hook; 6] = [
     Hook {
         name: "filemap_splice_read",
         arguments: 5,
-        file: File::File,
+        file: Of::Opened,
         range: Range::MovedBehind(1),
         ..HOOK
     },
@@ -107,14 +107,14 @@ pub(crate) const FUNCTIONS: [Hook; 6] = [
         name: "vfs_fsync_range",
         kind: Kind::Sync,
         arguments: 4,
-        file: File::File,
+        file: Of::Opened,
         range: Range::Whole,
         ..HOOK
     },
     Hook {
         name: "truncate_inode_pages_range",
         kind: Kind::Truncate,
-        file: File::Mapping,
+        file: Of::Mapping,
         range: Range::From(1),
         when: When::Begin,
         only: Some((2, -1)),
@@ -124,19 +124,18 @@ pub(crate) const FUNCTIONS: [Hook; 6] = [
         name: "generic_fadvise",
         kind: Kind::DontNeed,
         arguments: 4,
-        file: File::File,
+        file: Of::Opened,
         range: Range::Given(1, 2),
         when: When::Begin,
         // POSIX_FADV_DONTNEED
         only: Some((3, 4)),
-        ..HOOK
     },
 ];
 
 /// What is left where functions are refused: reads, by pages, without their end.
 pub(crate) const TRACEPOINT: Hook = Hook {
     name: "mm_filemap_get_pages",
-    file: File::Mapping,
+    file: Of::Mapping,
     range: Range::Pages(1, 2),
     when: When::Begin,
     ..HOOK
@@ -398,7 +397,7 @@ impl<'a> Program<'a> {
 
     /// As many bytes as were returned. `R9` = the first; `R7` is the first argument.
     fn returned(&mut self, hook: &Hook) -> Option<()> {
-        if hook.file == File::Iocb {
+        if hook.file == Of::Iocb {
             let end = self.end;
             self.member(R9, R7, ("kiocb", "ki_flags"), Width::Four)?;
             self.code.and(R9, DIRECT);
@@ -427,12 +426,12 @@ impl<'a> Program<'a> {
     /// The inode of the first argument, which is in `R7`.
     fn file(&mut self, hook: &Hook) -> Option<()> {
         match hook.file {
-            File::Iocb => {
+            Of::Iocb => {
                 self.member(R8, R7, ("kiocb", "ki_filp"), Width::Eight)?;
                 self.member(R7, R8, ("file", "f_inode"), Width::Eight)?;
             }
-            File::File => self.member(R7, R7, ("file", "f_inode"), Width::Eight)?,
-            File::Mapping => {
+            Of::Opened => self.member(R7, R7, ("file", "f_inode"), Width::Eight)?,
+            Of::Mapping => {
                 self.only_with_pages(hook)?;
                 self.member(R7, R7, ("address_space", "host"), Width::Eight)?;
                 let end = self.end;

@@ -99,16 +99,6 @@ impl Study {
     }
 }
 
-impl Study {
-    /// What was used when it was recorded, where that is all that the machine has.
-    fn used_beyond(&self, at_hand: &AtHand) -> Option<Bytes> {
-        let machine = &self.arms.first()?.machine;
-        let (available, new) = (machine.available?, at_hand.memory?);
-        let used = Bytes(machine.memory.0.saturating_sub(available.0));
-        (self.recorded.sha256.is_some() && used >= new).then_some(used)
-    }
-}
-
 /// Whether a text names an amount of memory: "a machine with 3.75 GiB".
 fn speaks_of_a_size(text: &str) -> bool {
     let words: Vec<&str> = text.split_whitespace().collect();

@@ -2,8 +2,10 @@
 
 use std::fmt::Write as _;
 
+use mm::settings::Setting;
 use mm::units::{Bytes, Nanos};
 
+use super::Study;
 use super::fitted::AtHand;
 use super::node::Node;
 use super::source::StudyError;
@@ -133,9 +135,12 @@ impl Load<'_> {
     }
 
     fn settings(&self) -> String {
-        let settings = self.at_hand.settings.0.iter();
-        let lines = settings.map(|it| format!("{:?} = {:?}\n", it.tunable, plain(&it.value)));
-        format!("[base]\n{}", lines.collect::<String>())
+        let settings = &self.at_hand.settings.0;
+        let line = |it: &Setting| format!("{:?} = {:?}\n", it.tunable, plain(&it.value));
+        match settings.is_empty() {
+            true => String::new(),
+            false => format!("[base]\n{}", settings.iter().map(line).collect::<String>()),
+        }
     }
 
     fn measures(&self, names: &[String]) -> String {
@@ -153,6 +158,16 @@ impl Load<'_> {
              vmstat = \"pgpgin\"\nunit = \"kB\"\nbetter = \"lower\"\n\n{}",
             times.collect::<String>()
         )
+    }
+}
+
+impl Study {
+    /// What was used when it was recorded, where that is all that the machine has.
+    pub(super) fn used_beyond(&self, at_hand: &AtHand) -> Option<Bytes> {
+        let machine = &self.arms.first()?.machine;
+        let (available, new) = (machine.available?, at_hand.memory?);
+        let used = Bytes(machine.memory.0.saturating_sub(available.0));
+        (self.recorded.sha256.is_some() && used >= new).then_some(used)
     }
 }
 
@@ -201,7 +216,6 @@ mod tests {
     use scenario::recording::{Kind, Part, Run, Writer};
 
     use super::*;
-    use crate::Study;
     use crate::fitted::DiskKind;
     use crate::recording::{self, pack};
 
@@ -254,7 +268,7 @@ mod tests {
         assert_eq!((machine.memory, machine.cpus), (Bytes(2 << 30), 2));
         assert_eq!(machine.available, Some(Bytes(1 << 30)));
         let observed = study.observed.expect("how it was recorded");
-        assert_eq!(observed.kernel, "6.12.1 x".replace(" x", " \"x\""));
+        assert_eq!(observed.kernel, "6.12.1 \"x\"");
         assert_eq!((observed.lost, observed.read_in), (3, Bytes(4096)));
     }
 

@@ -86,6 +86,11 @@ const CRATES: &[Crate] = &[
         reach: Reach::Without(EDGE),
     },
     Crate {
+        name: "recorder",
+        may_use: &["mm", "scenario"],
+        reach: Reach::Without(EDGE),
+    },
+    Crate {
         name: "plimsoll-guard",
         may_use: &["files", "mm", "guard", "host", "change", "conf"],
         reach: Reach::Without(&["clap", "anyhow", "serde_json"]),
@@ -116,7 +121,7 @@ const CRATES: &[Crate] = &[
         name: "plimsoll",
         may_use: &[
             "files", "mm", "shapes", "scenario", "guard", "sim", "change", "conf", "evidence",
-            "look", "host", "guest", "study", "lab",
+            "look", "host", "recorder", "guest", "study", "lab",
         ],
         reach: Reach::Without(&[]),
     },

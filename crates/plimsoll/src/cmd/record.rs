@@ -180,12 +180,12 @@ impl<'a> Begun<'a> {
             by: probe.hooks().join(", "),
             lost: probe.lost(),
             passed_over: self.lanes.tally().passed_over,
-            read_in: self.from_disks().bytes,
+            read_in: self.read_since().bytes,
         }
     }
 
     /// What was read from disks since it began.
-    fn from_disks(&self) -> FromDisks {
+    fn read_since(&self) -> FromDisks {
         FromDisks::now(self.root).since(&self.before)
     }
 
@@ -194,7 +194,7 @@ impl<'a> Begun<'a> {
     fn machine(&self) -> AtHand {
         const LEAST: u64 = 100;
         const OF_ROTATION: Nanos = Nanos(833_000);
-        let seen = self.from_disks();
+        let seen = self.read_since();
         let is_fast = seen.requests >= LEAST && seen.time.0 / seen.requests < OF_ROTATION.0;
         let mut machine = self.at_hand.clone();
         if is_fast && machine.disk == Some(DiskKind::Hdd) {
