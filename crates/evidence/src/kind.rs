@@ -132,6 +132,13 @@ pub const KINDS: &[Kind] = &[
         goes_on: Some(tables::status_line),
         blank: Blank::Ends,
     },
+    Kind {
+        what: "limits of a process",
+        path: Some(mm::limits::PATH),
+        begins: mm::limits::is_row,
+        goes_on: Some(mm::limits::is_row),
+        blank: Blank::Ends,
+    },
     kernel_file(
         "meminfo",
         "proc/meminfo",
@@ -284,6 +291,7 @@ pub fn at(path: &str) -> Option<&'static Kind> {
         _ if groups::is_events(path) => named("events of a group"),
         _ if path.ends_with("/smaps") || path.ends_with("/smaps_rollup") => named("smaps"),
         _ if path.starts_with("proc/") && path.ends_with("/status") => named("status of a process"),
+        _ if path.starts_with("proc/") && path.ends_with("/limits") => named("limits of a process"),
         _ if path.ends_with("/memory.stat") => named("memory.stat"),
         _ if path.starts_with("sys/devices/system/node/node") && path.ends_with("/meminfo") => {
             named("meminfo of a node")

@@ -17,7 +17,7 @@ use crate::configured::{Configured, configured};
 use crate::contradictions::Contradiction;
 use crate::control_groups::Groups;
 use crate::dirty::Dirty;
-use crate::findings::{Findings, Looked};
+use crate::findings::{Findings, Looked, programs};
 use crate::huge_pages::HugePages;
 use crate::interval::Interval;
 use crate::kernel_log::KernelLog;
@@ -119,6 +119,10 @@ impl View {
             view.take_event(capture);
         }
         view.timeline = Timeline::of(capture, shown);
+        if let Some(text) = first.file(mm::programs::PATH) {
+            let looked = Looked::new(shown, &own, None);
+            view.findings.add(programs::said(text, &looked));
+        }
         if name.is_none() {
             view.findings.add(kernel_log::findings(capture));
         }

@@ -10,6 +10,7 @@ mod finding;
 mod groups;
 mod merging;
 mod movement;
+pub(crate) mod programs;
 mod reclaim;
 mod reserve;
 mod slab;

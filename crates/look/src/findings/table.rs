@@ -45,6 +45,15 @@ macro_rules! log {
     };
 }
 
+macro_rules! program {
+    ($name:literal, $severity:ident) => {
+        Row {
+            needs: "a program's own words",
+            ..row!($name, $severity, "", None)
+        }
+    };
+}
+
 /// The findings; of two that weigh the same the earlier is shown first.
 pub(crate) const ROWS: &[Row] = &[
     // What happened, by a kernel log.
@@ -78,6 +87,10 @@ pub(crate) const ROWS: &[Row] = &[
         "a kernel log, or pids.events of control groups",
         Some(groups::at_pids_limit)
     ),
+    program!("program-memory-refused", Warning),
+    program!("program-tasks-refused", Warning),
+    program!("program-segment-refused", Warning),
+    program!("program-own-limit", Warning),
     log!("allocation-failed-order", Warning),
     log!("allocation-failed-atomic", Warning),
     log!("allocation-failed", Warning),
@@ -87,6 +100,7 @@ pub(crate) const ROWS: &[Row] = &[
     log!("cma-failed", Warning),
     log!("signal-unexplained", Note),
     log!("task-stuck", Note),
+    program!("program-advice", Note),
     log!("memory-dump", Note),
     // What happens now.
     row!(
