@@ -5,6 +5,7 @@
 //! of a text that says nothing of memory.
 
 use super::{containers, groups, log, merging, numa, tables};
+use mm::programs;
 
 /// A row of the table.
 #[derive(Clone, Copy, Debug)]
@@ -132,13 +133,12 @@ pub const KINDS: &[Kind] = &[
         goes_on: Some(tables::status_line),
         blank: Blank::Ends,
     },
-    Kind {
-        what: "limits of a process",
-        path: Some(mm::limits::PATH),
-        begins: mm::limits::is_row,
-        goes_on: Some(mm::limits::is_row),
-        blank: Blank::Ends,
-    },
+    kernel_file(
+        "limits of a process",
+        "plimsoll/tools/limits",
+        programs::is_limit,
+        programs::is_limit,
+    ),
     kernel_file(
         "meminfo",
         "proc/meminfo",
@@ -239,6 +239,42 @@ pub const KINDS: &[Kind] = &[
         "plimsoll/tools/slabtop",
         tables::slabtop,
         Blank::Belongs,
+    ),
+    tool(
+        "systemd-cgtop",
+        "plimsoll/tools/systemd-cgtop",
+        |line| tables::has(line, &["Tasks", "%CPU", "Memory", "Input/s"]),
+        Blank::Ends,
+    ),
+    tool(
+        "pmap",
+        "plimsoll/tools/pmap",
+        |line| tables::has(line, &["Address", "Kbytes", "RSS", "Mapping"]),
+        Blank::Ends,
+    ),
+    tool(
+        "ipcs",
+        "plimsoll/tools/ipcs",
+        |line| tables::has(line, &["shmid", "bytes", "nattch"]),
+        Blank::Ends,
+    ),
+    tool(
+        "iostat",
+        "plimsoll/tools/iostat",
+        |line| tables::has(line, &["avg-cpu:", "%iowait"]),
+        Blank::Belongs,
+    ),
+    tool(
+        "atop",
+        "plimsoll/tools/atop",
+        |line| line.starts_with("ATOP - ") || line.starts_with("MEM | tot"),
+        Blank::Ends,
+    ),
+    kernel_file(
+        "arcstats",
+        "proc/spl/kstat/zfs/arcstats",
+        |line| tables::has(line, &["name", "type", "data"]),
+        |line| line.split_ascii_whitespace().skip(1).all(tables::is_number),
     ),
     tool("top", "plimsoll/tools/top", tables::top, Blank::Belongs),
     tool("ps", "plimsoll/tools/ps", tables::ps, Blank::Ends),

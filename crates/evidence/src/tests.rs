@@ -432,7 +432,7 @@ fn sentences_of_programs_are_gathered_and_end_no_log() {
         mm::programs::PATH,
         mm::programs::PATH,
         mm::kernel_log::PATH,
-        mm::limits::PATH,
+        "plimsoll/tools/limits",
     ];
     assert_eq!(paths(&text), expected);
     let frames = frames(&[split(&text, "")]);

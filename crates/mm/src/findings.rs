@@ -133,10 +133,6 @@ const EVENTS: &[Named] = &[
         "a program says that a fork or a thread was refused, EAGAIN",
     ),
     (
-        "program-segment-refused",
-        "a System V segment was refused for its size",
-    ),
-    (
         "program-own-limit",
         "a program reached a limit of its own, and not the kernel's",
     ),
@@ -345,6 +341,10 @@ const STATES: &[Named] = &[
     (
         "cache-large",
         "little is free because page cache is much, and it can be dropped",
+    ),
+    (
+        "zfs-cache-large",
+        "ZFS' cache holds much, and no line of meminfo counts it",
     ),
     ("swap-used-quiet", "swap is used and nothing moves"),
     (

@@ -58,7 +58,8 @@ pub fn is_log(text: &str) -> bool {
 
 /// Whether a line alone begins or makes an event.
 fn is_telling(line: &str) -> bool {
-    const WORDS: [&str; 24] = [
+    const WORDS: [&str; 25] = [
+        "-order allocation failed",
         "oom",
         "fork rejected",
         "emory",

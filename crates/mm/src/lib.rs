@@ -25,7 +25,6 @@ pub mod inode_nr;
 pub mod items;
 pub mod kernel_log;
 pub mod ksm;
-pub mod limits;
 pub mod lru_gen;
 pub mod mail;
 pub mod maps;

@@ -11,6 +11,8 @@ pub const PATH: &str = "plimsoll/tools/programs";
 pub enum Says {
     /// A mapping, or what malloc takes from one, was refused: ENOMEM of mmap or brk.
     Mapping,
+    /// A System V segment was refused for its size: EINVAL of shmget.
+    Segment,
     /// A fork was refused for memory: ENOMEM.
     Fork,
     /// A fork was refused for a number of tasks: EAGAIN.
@@ -19,155 +21,83 @@ pub enum Says {
     Thread,
     /// A heap's own limit, which the program set itself: the kernel refused nothing.
     OwnLimit,
-    /// A System V segment larger than `kernel.shmmax`: EINVAL of shmget.
-    Segment,
     /// Advice at the start: nothing was refused.
     Advice,
     /// How much the sentence before it asked for.
     Size,
 }
 
-/// A sentence: the words that a line has, all of them, and what they say.
+/// A sentence.
 #[derive(Debug)]
 pub struct Sentence {
-    words: &'static [&'static str],
     /// What it says.
     pub says: Says,
-    /// Who says it; empty where several programs do.
+    /// Who says it.
     pub who: &'static str,
+    /// The words that its line has, parted by `*`.
+    words: &'static str,
 }
 
-const fn row(words: &'static [&'static str], says: Says, who: &'static str) -> Sentence {
-    Sentence { words, says, who }
+macro_rules! sentences {
+    ($($says:ident, $who:literal: $words:literal;)*) => {
+        &[$(Sentence { says: Says::$says, who: $who, words: $words }),*]
+    };
 }
 
 /// The sentences, the more telling first.
-pub const SENTENCES: &[Sentence] = &[
-    row(
-        &["OutOfMemoryError: Java heap space"],
-        Says::OwnLimit,
-        "Java (-Xmx)",
-    ),
-    row(
-        &["OutOfMemoryError: GC overhead limit"],
-        Says::OwnLimit,
-        "Java (-Xmx)",
-    ),
-    row(
-        &["OutOfMemoryError: Metaspace"],
-        Says::OwnLimit,
-        "Java (-XX:MaxMetaspaceSize)",
-    ),
-    row(
-        &["OutOfMemoryError: PermGen space"],
-        Says::OwnLimit,
-        "Java (-XX:MaxPermSize)",
-    ),
-    row(
-        &["OutOfMemoryError: Direct buffer memory"],
-        Says::OwnLimit,
-        "Java (-XX:MaxDirectMemorySize)",
-    ),
-    row(
-        &["JavaScript heap out of memory"],
-        Says::OwnLimit,
-        "V8 (node --max-old-space-size)",
-    ),
-    row(
-        &["Allowed memory size of ", " bytes exhausted"],
-        Says::OwnLimit,
-        "PHP (memory_limit)",
-    ),
-    row(&["unable to create", "native thread"], Says::Thread, "Java"),
-    row(&["pthread_create failed (EAGAIN)"], Says::Thread, ""),
-    row(
-        &["fork", "Resource temporarily unavailable"],
-        Says::Tasks,
-        "",
-    ),
-    row(&["fork: retry: "], Says::Tasks, ""),
-    row(&["fork", "annot allocate memory"], Says::Fork, ""),
-    row(
-        &["memory allocation (mmap) failed to map "],
-        Says::Mapping,
-        "Java",
-    ),
-    row(&["os::commit_memory(", "errno=12"], Says::Mapping, "Java"),
-    row(
-        &["insufficient memory for the Java Runtime"],
-        Says::Mapping,
-        "Java",
-    ),
-    row(
-        &["could not map anonymous shared memory: Cannot allocate"],
-        Says::Mapping,
-        "PostgreSQL",
-    ),
-    row(&["ERROR:  out of memory"], Says::Mapping, "PostgreSQL"),
-    row(&["InnoDB: mmap(", "errno 12"], Says::Mapping, "InnoDB"),
-    row(
-        &["annot allocate memory for the buffer pool"],
-        Says::Mapping,
-        "InnoDB",
-    ),
-    row(&["runtime: out of memory"], Says::Mapping, "Go"),
-    row(&["runtime: cannot allocate memory"], Says::Mapping, "Go"),
-    row(&["std::bad_alloc"], Says::Mapping, "C++"),
-    row(
-        &["could not create shared memory segment: Invalid argument"],
-        Says::Segment,
-        "PostgreSQL",
-    ),
-    row(
-        &["WARNING overcommit_memory is set to 0"],
-        Says::Advice,
-        "Redis",
-    ),
-    row(
-        &["WARNING Memory overcommit must be enabled"],
-        Says::Advice,
-        "Redis",
-    ),
-    row(
-        &["WARNING you have Transparent Huge Pages"],
-        Says::Advice,
-        "Redis",
-    ),
-    row(&["To reduce the request size (currently "], Says::Size, ""),
-    row(&["Failed on request of size "], Says::Size, ""),
-    row(&["Failed system call was shmget("], Says::Size, ""),
-];
+pub const SENTENCES: &[Sentence] = sentences! {
+    OwnLimit, "Java (-Xmx)": "OutOfMemoryError: Java heap space";
+    OwnLimit, "Java (-Xmx)": "OutOfMemoryError: GC overhead limit";
+    OwnLimit, "Java (-XX:MaxMetaspaceSize)": "OutOfMemoryError: Metaspace";
+    OwnLimit, "V8 (node --max-old-space-size)": "JavaScript heap out of memory";
+    OwnLimit, "PHP (memory_limit)": "Allowed memory size of * bytes exhausted";
+    Thread, "Java": "unable to create* native thread";
+    Thread, "A program": "pthread_create failed (EAGAIN)";
+    Tasks, "A program": "fork*Resource temporarily unavailable";
+    Tasks, "A program": "fork: retry: ";
+    Fork, "Redis": "save in background: fork: Cannot allocate memory";
+    Fork, "A program": "fork*annot allocate memory";
+    Mapping, "Java": "memory allocation (mmap) failed to map ";
+    Mapping, "Java": "os::commit_memory(*errno=12";
+    Mapping, "Java": "insufficient memory for the Java Runtime";
+    Mapping, "PostgreSQL": "could not map anonymous shared memory: Cannot allocate";
+    Mapping, "PostgreSQL": "ERROR:  out of memory";
+    Mapping, "InnoDB": "InnoDB: mmap(*errno 12";
+    Mapping, "InnoDB": "annot allocate memory for the buffer pool";
+    Mapping, "Go": "runtime: out of memory";
+    Mapping, "Go": "runtime: cannot allocate memory";
+    Mapping, "C++": "std::bad_alloc";
+    Segment, "PostgreSQL": "could not create shared memory segment: Invalid argument";
+    Advice, "Redis": "WARNING overcommit_memory is set to 0";
+    Advice, "Redis": "WARNING Memory overcommit must be enabled";
+    Advice, "Redis": "WARNING you have Transparent Huge Pages";
+    Size, "PostgreSQL": "To reduce the request size (currently ";
+    Size, "PostgreSQL": "Failed on request of size ";
+    Size, "PostgreSQL": "Failed system call was shmget(";
+};
 
 /// The sentence that a line has. A kernel's own message is none.
 #[must_use]
 pub fn of(line: &str) -> Option<&'static Sentence> {
-    let has = |sentence: &&Sentence| sentence.words.iter().all(|words| line.contains(words));
+    let has = |sentence: &&Sentence| sentence.words.split('*').all(|words| line.contains(words));
     SENTENCES.iter().find(has)
 }
 
 /// The bytes that a line says were asked for.
 #[must_use]
 pub fn asked(line: &str) -> Option<u64> {
-    const BEFORE: [&str; 8] = [
-        "failed to map ",
-        "request size (currently ",
-        "request of size ",
-        "size=",
-        "mmap(",
-        "cannot allocate ",
-        "commit_memory(",
-        "Allowed memory size of ",
-    ];
-    let number = |words: &str| {
-        let (_, rest) = line.split_once(words)?;
-        let rest = match words {
-            "commit_memory(" => rest.split_once(", ")?.1,
-            _ => rest,
+    const BEFORE: &str = "failed to map |(currently |request of size |size=|mmap(|cannot allocate |\
+                          commit_memory(0x|Allowed memory size of ";
+    BEFORE.split('|').find_map(|words| {
+        let rest = line.split_once(words)?.1;
+        let rest = if words.ends_with("(0x") {
+            rest.split_once(", ")?.1
+        } else {
+            rest
         };
         let end = rest.find(|c: char| !c.is_ascii_digit());
         rest[..end.unwrap_or(rest.len())].parse().ok()
-    };
-    BEFORE.into_iter().find_map(number)
+    })
 }
 
 /// The bytes that a program says it has already: `(3379036160 in use)`.
@@ -175,6 +105,38 @@ pub fn asked(line: &str) -> Option<u64> {
 pub fn in_use(line: &str) -> Option<u64> {
     let (before, _) = line.split_once(" in use)")?;
     before.rsplit_once('(')?.1.parse().ok()
+}
+
+/// Whether a line is one of what `ulimit -a` or `/proc/PID/limits` prints.
+#[must_use]
+pub fn is_limit(line: &str) -> bool {
+    limit_of(line).is_some() || line.starts_with("Limit ") && line.contains("Soft Limit")
+}
+
+/// A soft limit of such a text, in the text's unit, by the option of `ulimit` or its name in the
+/// file; `u64::MAX` where it is unlimited.
+#[must_use]
+pub fn limit(text: &str, name: &str) -> Option<u64> {
+    let mut rows = text.lines().filter_map(limit_of);
+    let (_, value) = rows.find(|row| row.0 == name)?;
+    match value {
+        "unlimited" => Some(u64::MAX),
+        value => value.parse().ok(),
+    }
+}
+
+/// The option and the value of `max user processes (-u) 127855`, or the name and the soft limit of
+/// `Max processes 61166 61166 processes`.
+fn limit_of(line: &str) -> Option<(&str, &str)> {
+    let line = line.trim();
+    let (name, rest) = match line.rsplit_once(") ") {
+        Some((before, value)) => (before.rsplit([' ', '(']).next()?, value),
+        None => line.split_once("  ")?,
+    };
+    let value = rest.split_ascii_whitespace().next()?;
+    let is_value = value == "unlimited" || value.bytes().all(|byte| byte.is_ascii_digit());
+    let is_name = name.starts_with("Max ") || name.len() == 2 && name.starts_with('-');
+    (is_name && is_value).then_some((name, value))
 }
 
 #[cfg(test)]
@@ -224,5 +186,20 @@ mod tests {
         let go = "runtime: out of memory: cannot allocate 597164032-byte block (3379036160 in use)";
         assert_eq!(asked(go), Some(597_164_032));
         assert_eq!(asked("fork: Cannot allocate memory"), None);
+    }
+
+    #[test]
+    fn the_limits_of_a_shell_and_of_a_process_are_read() {
+        let shell = "core file size          (blocks, -c) 0\n\
+                     max user processes                  (-u) 127855\n\
+                     virtual memory              (kbytes, -v) unlimited\n";
+        assert!(shell.lines().all(is_limit));
+        assert_eq!(limit(shell, "-u"), Some(127_855));
+        assert_eq!(limit(shell, "-v"), Some(u64::MAX));
+        let process = "Limit                     Soft Limit           Hard Limit           Units\n\
+                       Max processes             9                    99                   processes\n";
+        assert!(process.lines().all(is_limit));
+        assert_eq!(limit(process, "Max processes"), Some(9));
+        assert!(!is_limit("a sentence (of somebody) about 12 limits"));
     }
 }

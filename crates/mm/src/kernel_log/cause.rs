@@ -122,7 +122,11 @@ impl Cause {
         );
         if by_zones {
             cause.zones = check(report, &request);
-            cause.refusals = refusals(&cause.zones);
+            cause.refusals = match report.is_of_2_4() {
+                // It fails where reclaim of every zone that may serve found nothing.
+                true => alloc::vec![Refusal::Shortage],
+                false => refusals(&cause.zones),
+            };
             cause.settle(report);
             cause.look_elsewhere(report);
         }
