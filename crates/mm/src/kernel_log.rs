@@ -19,6 +19,7 @@ mod gfp;
 mod group;
 mod holders;
 mod journal;
+mod linux_2_4;
 mod message;
 mod nodes;
 mod prefix;

@@ -76,9 +76,15 @@ pub const SENTENCES: &[Sentence] = sentences! {
     Size, "PostgreSQL": "Failed system call was shmget(";
 };
 
+/// Words of which each sentence has one: most lines of a log have none.
+const ONE_OF: [&str; 8] = [
+    "emory", "fork", "thread", "alloc", "mmap(", "Huge", "request", "shmget",
+];
+
 /// The sentence that a line has. A kernel's own message is none.
 #[must_use]
 pub fn of(line: &str) -> Option<&'static Sentence> {
+    ONE_OF.iter().find(|words| line.contains(**words))?;
     let has = |sentence: &&Sentence| sentence.words.split('*').all(|words| line.contains(words));
     SENTENCES.iter().find(has)
 }
@@ -172,6 +178,14 @@ mod tests {
             ("cgroup: fork rejected by pids controller in /a", None),
         ] {
             assert_eq!(says(line), expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn each_sentence_has_a_word_by_which_it_is_looked_for() {
+        for sentence in SENTENCES {
+            let line = sentence.words.replace('*', " ");
+            assert!(of(&line).is_some(), "{line}");
         }
     }
 

@@ -431,11 +431,13 @@ pub(crate) fn arc(looked: &Looked<'_>) -> Option<Said> {
     let (size, total) = (item("size")?, looked.total().ok()?.bytes());
     let share = Share::of(size.0, total.0).filter(|share| share.percent() >= ARC)?;
     let least = item("c_min").map(|least| format!("; it can shrink to {least}"));
-    let least = or_unsaid(least);
     Some(
         Said::new(
             Severity::Note,
-            format!("ZFS' cache (ARC) holds {size} ({share}): free counts it as used{least}."),
+            format!(
+                "ZFS' cache (ARC) holds {size} ({share}): free counts it as used{}.",
+                or_unsaid(least)
+            ),
             "the ARC is no page cache: MemAvailable and Cached lack it, and zfs_arc_max bounds it",
             "cat /sys/module/zfs/parameters/zfs_arc_max",
         )

@@ -106,16 +106,15 @@ fn refusal(what: &str, verdicts: Vec<Verdict>, collect: &str) -> Said {
 
 /// mmap, brk, shmget or fork failed.
 fn memory_refused(heard: &Heard<'_>, text: &str, looked: &Looked<'_>) -> Said {
-    let size = heard.asked.map(|asked| format!("{} of ", Bytes(asked)));
-    let size = size.as_deref().unwrap_or("");
     let (what, mut verdicts) = match heard.sentence.says {
-        Says::Segment => ("a System V segment (EINVAL)", vec![shmmax(heard, looked)]),
-        Says::Fork => ("a fork (ENOMEM)", of_fork(heard, text, looked)),
+        Says::Segment => ("a System V segment", vec![shmmax(heard, looked)]),
+        Says::Fork => ("a fork, ENOMEM", of_fork(heard, text, looked)),
         _ => ("memory", of_mapping(heard, text, looked)),
     };
+    let size = or_unsaid(heard.asked.map(|asked| format!(" ({})", Bytes(asked))));
     verdicts.extend(machine(heard, looked));
     refusal(
-        &format!("{} was refused {size}{what}", heard.sentence.who),
+        &format!("{} was refused {what}{size}", heard.sentence.who),
         verdicts,
         COLLECT,
     )
@@ -284,10 +283,7 @@ fn tasks_refused(heard: &Heard<'_>, looked: &Looked<'_>) -> Said {
             "a fork"
         }
     };
-    let what = format!(
-        "{} was refused {what} (EAGAIN): a limit on tasks",
-        heard.sentence.who
-    );
+    let what = format!("{} was refused {what}, EAGAIN", heard.sentence.who);
     refusal(&what, verdicts, COLLECT_TASKS)
         .not("more memory, a larger heap: threads live outside the heap")
 }
@@ -331,11 +327,11 @@ fn advice(heard: &Heard<'_>) -> Said {
         true => "transparent huge pages are on",
         false => "vm.overcommit_memory is not 1",
     };
-    let who = heard.sentence.who;
     Said::new(
         Severity::Note,
         format!(
-            "{who} warns at its start that {about}. That is advice: nothing was refused by it."
+            "{} warns at its start that {about}. That is advice: nothing was refused by it.",
+            heard.sentence.who
         ),
         "the program reads the setting and prints what it would rather have",
         "Look for the words of a refusal behind it; a failure has its own.",

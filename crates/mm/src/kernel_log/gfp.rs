@@ -164,6 +164,8 @@ impl Gfp {
         };
         if names.is_empty() {
             gfp.read_number(mask, release);
+            // The bits that are read are those of 2.4 too.
+            gfp.table = gfp.table.filter(|_| of_2_4().is_none());
         } else {
             names.split('|').for_each(|name| gfp.read_name(name));
         }

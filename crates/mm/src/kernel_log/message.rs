@@ -1,5 +1,6 @@
 //! Which messages belong to a report, told by their shape alone.
 
+use super::linux_2_4;
 use super::report::Refused;
 use super::text::leading_number;
 
@@ -129,7 +130,7 @@ fn event(text: &str) -> Option<Kind> {
     if text.contains("vmalloc: allocation failure") || text.contains("vmalloc error: size ") {
         return Some(Kind::VmallocHead);
     }
-    if text.contains(": page allocation failure") || order_of_2_4(text).is_some() {
+    if text.contains(": page allocation failure") || linux_2_4::order(text).is_some() {
         return Some(Kind::FailureHead);
     }
     if text.contains(": page allocation stalls for ") {
@@ -145,7 +146,7 @@ fn event(text: &str) -> Option<Kind> {
     if is_choice(text) {
         return Some(Kind::Chosen);
     }
-    if text.starts_with("Killed process ") || victim_of_2_4(text).is_some() {
+    if text.starts_with("Killed process ") || linux_2_4::victim(text).is_some() {
         return Some(Kind::Killed);
     }
     if text.contains("enough memory for the allocation") {
@@ -165,20 +166,6 @@ fn event(text: &str) -> Option<Kind> {
     }
     let lockup = text.contains("soft lockup - CPU#") || text.contains("detected stalls on CPUs");
     lockup.then_some(Kind::Lockup)
-}
-
-/// The order in "__alloc_pages: 0-order allocation failed (gfp=0x1d2/0)" of 2.4, which prints no
-/// zones and no task.
-pub(super) fn order_of_2_4(text: &str) -> Option<i32> {
-    let (order, rest) = leading_number(text.strip_prefix("__alloc_pages: ")?)?;
-    let failed = rest.starts_with("-order allocation failed");
-    i32::try_from(order).ok().filter(|_| failed)
-}
-
-/// The task that 2.4 kills where a page fault got no page: the one that faulted.
-pub(super) fn victim_of_2_4(text: &str) -> Option<&str> {
-    let name = text.strip_prefix("VM: killing process ")?;
-    Some(name.trim_ascii()).filter(|name| !name.is_empty())
 }
 
 /// The control group whose `pids.max` refused a fork; the kernel says it once for each group.

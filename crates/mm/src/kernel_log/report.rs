@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 
 use super::gfp::Gfp;
 use super::group::Group;
+use super::linux_2_4;
 use super::message::{self, Kind, is_row, kind};
 use super::nodes::NodeSet;
 use super::prefix::strip;
@@ -249,7 +250,7 @@ impl Report {
             let end = order.find(|c: char| c != '-' && !c.is_ascii_digit());
             order[..end.unwrap_or(order.len())].parse().ok()
         });
-        self.order = order.or_else(|| message::order_of_2_4(text));
+        self.order = order.or_else(|| linux_2_4::order(text));
         self.bounds(text);
     }
 
@@ -275,7 +276,7 @@ impl Report {
         if text.contains("Memory cgroup out of memory") && self.constraint.is_none() {
             self.constraint = Some("CONSTRAINT_MEMCG".into());
         }
-        if message::victim_of_2_4(text).is_some() {
+        if linux_2_4::victim(text).is_some() {
             self.event = Event::OomKill;
             self.refused = Refused::Zones;
         }
@@ -403,13 +404,6 @@ impl Report {
         }
         let release = self.version();
         self.gfp = Gfp::in_message(&self.head, release);
-        if let Some(gfp) = self
-            .gfp
-            .as_mut()
-            .filter(|_| message::order_of_2_4(&self.head).is_some())
-        {
-            gfp.table = None; // the bits that are read are those of 2.4 too
-        }
         self.sysrq |= self.order == Some(-1);
         let blocks = self.zones.iter().find_map(|zone| zone.blocks.first());
         let page = blocks.and_then(|block| PageSize::new(block.size.saturating_mul(1024)));
@@ -433,12 +427,6 @@ impl Report {
         let differs = |page: &PageSize| rss.kib(*page).0.abs_diff(kib.0);
         let mut close = sizes.filter(|page| kib > Kib::ZERO && differs(page) < kib.0 / 4);
         close.next()
-    }
-
-    /// Whether 2.4 wrote it: it says that an allocation failed, and never where.
-    #[must_use]
-    pub fn is_of_2_4(&self) -> bool {
-        message::order_of_2_4(&self.head).is_some()
     }
 
     /// Takes the release that something beside the report tells, where the report does not: flags

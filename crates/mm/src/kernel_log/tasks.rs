@@ -200,7 +200,7 @@ impl Killed {
     /// older forms.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
-        if let Some(name) = super::message::victim_of_2_4(text) {
+        if let Some(name) = super::linux_2_4::victim(text) {
             let name = name.chars().take(64).collect();
             return Some(Self {
                 name,
