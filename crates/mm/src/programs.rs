@@ -50,9 +50,7 @@ pub const SENTENCES: &[Sentence] = sentences! {
     OwnLimit, "Java (-Xmx)": "OutOfMemoryError: GC overhead limit";
     OwnLimit, "Java (-XX:MaxMetaspaceSize)": "OutOfMemoryError: Metaspace";
     OwnLimit, "V8 (node --max-old-space-size)": "JavaScript heap out of memory";
-    OwnLimit, "PHP (memory_limit)": "Allowed memory size of * bytes exhausted";
     Thread, "Java": "unable to create* native thread";
-    Thread, "A program": "pthread_create failed (EAGAIN)";
     Tasks, "A program": "fork*Resource temporarily unavailable";
     Tasks, "A program": "fork: retry: ";
     Fork, "Redis": "save in background: fork: Cannot allocate memory";
@@ -93,7 +91,7 @@ pub fn of(line: &str) -> Option<&'static Sentence> {
 #[must_use]
 pub fn asked(line: &str) -> Option<u64> {
     const BEFORE: &str = "failed to map |(currently |request of size |size=|mmap(|cannot allocate |\
-                          commit_memory(0x|Allowed memory size of ";
+                          commit_memory(0x";
     BEFORE.split('|').find_map(|words| {
         let rest = line.split_once(words)?.1;
         let rest = if words.ends_with("(0x") {

@@ -417,10 +417,7 @@ pub(super) fn part_of(part: Bytes, whole: Option<Bytes>) -> String {
     whole.map_or_else(|| part.to_string(), |whole| of(part, whole))
 }
 
-/// The share of memory from which ZFS' cache is worth a word, in percent.
-const ARC: u64 = 10;
-
-/// ZFS' cache, which no line of meminfo has.
+/// ZFS' cache, which no line of meminfo has, from a tenth of memory on.
 pub(crate) fn arc(looked: &Looked<'_>) -> Option<Said> {
     let text = looked.file("proc/spl/kstat/zfs/arcstats")?;
     let item = |name| {
@@ -429,7 +426,7 @@ pub(crate) fn arc(looked: &Looked<'_>) -> Option<Said> {
         row.last()?.parse().ok().map(Bytes)
     };
     let (size, total) = (item("size")?, looked.total().ok()?.bytes());
-    let share = Share::of(size.0, total.0).filter(|share| share.percent() >= ARC)?;
+    let share = Share::of(size.0, total.0).filter(|share| share.percent() >= 10)?;
     let least = item("c_min").map(|least| format!("; it can shrink to {least}"));
     Some(
         Said::new(
