@@ -263,7 +263,7 @@ fn machine(heard: &Heard<'_>, looked: &Looked<'_>) -> Option<Verdict> {
     })
 }
 
-/// fork or clone got EAGAIN.
+/// A fork got EAGAIN, or a thread could not be made.
 fn tasks_refused(heard: &Heard<'_>, looked: &Looked<'_>) -> Said {
     let mut verdicts = vec![group_of_tasks(looked)];
     verdicts.push(match limit(looked, ["-u", "Max processes"]) {
@@ -280,10 +280,10 @@ fn tasks_refused(heard: &Heard<'_>, looked: &Looked<'_>) -> Said {
         }
         _ => {
             verdicts.push(Not("a lack of memory, of which a fork says ENOMEM".into()));
-            "a fork"
+            "a fork, EAGAIN"
         }
     };
-    let what = format!("{} was refused {what}, EAGAIN", heard.sentence.who);
+    let what = format!("{} was refused {what}", heard.sentence.who);
     refusal(&what, verdicts, COLLECT_TASKS)
         .not("more memory, a larger heap: threads live outside the heap")
 }
