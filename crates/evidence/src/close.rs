@@ -20,7 +20,8 @@ pub(super) fn close(piece: Piece, unit: Unit) -> (Vec<Piece>, Passed) {
     match piece.what.as_str() {
         "zoneinfo" => whole_zones(piece),
         "free" => (table_of_free(piece, unit), Vec::new()),
-        "top" => (head_of_top(piece), Vec::new()),
+        "top" => (head_of(piece, free::by_top), Vec::new()),
+        "atop" => (head_of(piece, free::by_atop), Vec::new()),
         "lscpu" => (cpus(&piece).into_iter().collect(), Vec::new()),
         "meminfo of a node" => (nodes(piece), Vec::new()),
         "stats of containers" => (files_of(&piece, containers::files(&piece.text)), Vec::new()),
@@ -56,9 +57,9 @@ fn table_of_free(piece: Piece, unit: Unit) -> Vec<Piece> {
     core::iter::once(piece).chain(meminfo).collect()
 }
 
-/// What `top` printed, and what its head has of meminfo.
-fn head_of_top(piece: Piece) -> Vec<Piece> {
-    let meminfo = free::by_top(&piece.text).map(|text| Piece {
+/// What `top` or `atop` printed, and what its head has of meminfo.
+fn head_of(piece: Piece, by: fn(&str) -> Option<String>) -> Vec<Piece> {
+    let meminfo = by(&piece.text).map(|text| Piece {
         path: "proc/meminfo".to_owned(),
         what: TOP.to_owned(),
         text,

@@ -110,6 +110,26 @@ pub(super) fn by_top(text: &str) -> Option<String> {
     (!items.is_empty()).then_some(items)
 }
 
+/// The part of meminfo that the head of `atop` has: `MEM | tot 1.9G | free 101.7M | cache …`. Its
+/// columns are the beginnings of `free`'s.
+pub(super) fn by_atop(text: &str) -> Option<String> {
+    let mut items = String::new();
+    for (head, names) in [("MEM", MEMORY), ("SWP", SWAP)] {
+        let line = text
+            .lines()
+            .rev()
+            .find(|line| line.trim().starts_with(head));
+        let parts = line.into_iter().flat_map(|line| line.split('|'));
+        for (name, value) in parts.filter_map(|part| part.trim().split_once(' ')) {
+            let item = names.iter().find(|(known, _)| known.starts_with(name));
+            if let Some(((_, item), kib)) = item.zip(rounded(value.trim())) {
+                let _ = writeln!(items, "{item}: {kib} kB");
+            }
+        }
+    }
+    (!items.is_empty()).then_some(items)
+}
+
 /// Lines among which the head of `top` is.
 const MOST_OF_HEAD: usize = 8;
 
@@ -228,6 +248,20 @@ mod tests {
             )
         );
         assert_eq!(by_top("Mem: 7983 total, 2673 free\n"), None);
+    }
+
+    #[test]
+    fn the_head_of_atop_has_a_part_of_meminfo() {
+        let text = "ATOP - h 2018/03/31\nMEM | tot 2.0G | free 100.0M | cache 1.0M | shmem 1.0M |\n\
+                    SWP | tot 1.0G | free 1.0G | | vmcom 2.0G | vmlim 4.0G |\n";
+        assert_eq!(
+            by_atop(text).as_deref(),
+            Some(
+                "MemTotal: 2097152 kB\nMemFree: 102400 kB\nCached: 1024 kB\n\
+                 SwapTotal: 1048576 kB\nSwapFree: 1048576 kB\n"
+            )
+        );
+        assert_eq!(by_atop("ATOP - h\nPRC | sys 0.47s |\n"), None);
     }
 
     #[test]

@@ -12,6 +12,7 @@ use super::reading::{Passed, Piece, Reading};
 use super::{NOTE, log, path, split};
 use mm::capture::Frame;
 use mm::notes::{FACTS, UNREADABLE};
+use mm::programs;
 
 /// The files that show a moment: the same one again with another text is another moment.
 const MOMENT: &[&str] = &[
@@ -23,7 +24,7 @@ const MOMENT: &[&str] = &[
 ];
 
 /// Notes that several pieces may add to.
-const SHARED: &[&str] = &[FACTS, UNREADABLE];
+const SHARED: &[&str] = &[FACTS, UNREADABLE, programs::PATH];
 
 /// Notes of lines that were not taken, in one piece of evidence.
 const MOST_NOTES: usize = 50;
@@ -100,7 +101,8 @@ fn add(frames: &mut Vec<Frame>, piece: &Piece) {
     let path = piece.path.as_str();
     let there = frames.last().and_then(|frame| frame.file(path));
     let differs = there.is_some_and(|text| text.trim_end() != piece.text.trim_end());
-    if differs && MOMENT.contains(&path) {
+    let adds = there.is_some_and(|text| path == "proc/meminfo" && are_parts(text, &piece.text));
+    if differs && !adds && MOMENT.contains(&path) {
         frames.push(Frame::default());
     }
     let at = if SHARED.contains(&path) {
@@ -112,10 +114,20 @@ fn add(frames: &mut Vec<Frame>, piece: &Piece) {
         return;
     };
     let text = frame.files.entry(piece.path.clone()).or_default();
-    if !SHARED.contains(&path) {
+    if !adds && !SHARED.contains(&path) {
         text.clear();
     }
     text.push_str(&piece.text);
+}
+
+/// Whether two texts have no item in common: lines that were asked for one after the other.
+fn are_parts(one: &str, other: &str) -> bool {
+    let item = |line| str::split_once(line, ':').map(|(item, _)| item);
+    let known: Vec<&str> = one.lines().filter_map(item).collect();
+    !other
+        .lines()
+        .filter_map(item)
+        .any(|item| known.contains(&item))
 }
 
 /// Adds the frames of the reports, each with the release and the facts that are known.
@@ -221,7 +233,7 @@ fn plural(many: usize, name: &str) -> String {
     let (noun, rest) = name.split_once(' ').unwrap_or((name, ""));
     let gap = if rest.is_empty() { "" } else { " " };
     match noun {
-        "setting" | "file" | "text" => format!("{many} {noun}s{gap}{rest}"),
+        "setting" | "file" | "text" | "sentence" => format!("{many} {noun}s{gap}{rest}"),
         _ => format!("{many} times {name}"),
     }
 }

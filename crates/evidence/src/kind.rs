@@ -5,6 +5,7 @@
 //! of a text that says nothing of memory.
 
 use super::{containers, groups, log, merging, numa, tables};
+use mm::programs;
 
 /// A row of the table.
 #[derive(Clone, Copy, Debug)]
@@ -133,6 +134,12 @@ pub const KINDS: &[Kind] = &[
         blank: Blank::Ends,
     },
     kernel_file(
+        "limits of a process",
+        "plimsoll/tools/limits",
+        programs::is_limit,
+        programs::is_limit,
+    ),
+    kernel_file(
         "meminfo",
         "proc/meminfo",
         tables::meminfo,
@@ -233,6 +240,42 @@ pub const KINDS: &[Kind] = &[
         tables::slabtop,
         Blank::Belongs,
     ),
+    tool(
+        "systemd-cgtop",
+        "plimsoll/tools/systemd-cgtop",
+        |line| tables::has(line, &["Tasks", "%CPU", "Memory", "Input/s"]),
+        Blank::Ends,
+    ),
+    tool(
+        "pmap",
+        "plimsoll/tools/pmap",
+        |line| tables::has(line, &["Address", "Kbytes", "RSS", "Mapping"]),
+        Blank::Ends,
+    ),
+    tool(
+        "ipcs",
+        "plimsoll/tools/ipcs",
+        |line| tables::has(line, &["shmid", "bytes", "nattch"]),
+        Blank::Ends,
+    ),
+    tool(
+        "iostat",
+        "plimsoll/tools/iostat",
+        |line| tables::has(line, &["avg-cpu:", "%iowait"]),
+        Blank::Belongs,
+    ),
+    tool(
+        "atop",
+        "plimsoll/tools/atop",
+        |line| line.starts_with("ATOP - ") || line.starts_with("MEM | tot"),
+        Blank::Ends,
+    ),
+    kernel_file(
+        "arcstats",
+        "proc/spl/kstat/zfs/arcstats",
+        |line| tables::has(line, &["name", "type", "data"]),
+        |line| line.split_ascii_whitespace().skip(1).all(tables::is_number),
+    ),
     tool("top", "plimsoll/tools/top", tables::top, Blank::Belongs),
     tool("ps", "plimsoll/tools/ps", tables::ps, Blank::Ends),
     tool(
@@ -284,6 +327,7 @@ pub fn at(path: &str) -> Option<&'static Kind> {
         _ if groups::is_events(path) => named("events of a group"),
         _ if path.ends_with("/smaps") || path.ends_with("/smaps_rollup") => named("smaps"),
         _ if path.starts_with("proc/") && path.ends_with("/status") => named("status of a process"),
+        _ if path.starts_with("proc/") && path.ends_with("/limits") => named("limits of a process"),
         _ if path.ends_with("/memory.stat") => named("memory.stat"),
         _ if path.starts_with("sys/devices/system/node/node") && path.ends_with("/meminfo") => {
             named("meminfo of a node")

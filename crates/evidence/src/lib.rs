@@ -59,7 +59,10 @@ pub fn sets_by_commands(text: &str) -> bool {
         by_sysctl || into && folders.iter().any(|folder| line.contains(folder))
     };
     let mut lines = text.lines().map(str::trim_start);
-    lines.any(|line| !line.starts_with(['#', ';']) && sets(line))
+    lines.any(|line| {
+        let advises = mm::programs::of(line).is_some();
+        !advises && !line.starts_with(['#', ';']) && sets(line)
+    })
 }
 
 #[cfg(test)]

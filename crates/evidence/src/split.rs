@@ -12,9 +12,9 @@ use super::kind::{self, Blank, Kind};
 use super::lines::{self, Value};
 use super::reading::{Passed, Piece, Reading};
 use super::{clean, groups, log, path};
-use mm::mail;
 use mm::notes::{FACTS, UNREADABLE};
 use mm::text::shown;
+use mm::{mail, programs};
 
 /// Notes of lines that were not taken beyond this number are counted with the last.
 const MOST_PASSED: usize = 1000;
@@ -96,6 +96,9 @@ impl Splitter {
         if line.trim().is_empty() {
             return self.blank();
         }
+        if programs::of(line).is_some() && !self.is_configuration_open() {
+            return self.said(line, number);
+        }
         if !self.is_configuration_open()
             && let Some(value) = lines::value(line)
         {
@@ -152,6 +155,16 @@ impl Splitter {
         let folder = self.folder.as_deref();
         let placed = folder.and_then(|folder| groups::within(&path, folder));
         placed.unwrap_or(path)
+    }
+
+    /// A sentence of a program that was refused memory; a log goes on behind it.
+    fn said(&mut self, line: &str, number: usize) {
+        let kind = self.open.as_ref().and_then(|open| open.kind);
+        if kind.is_none_or(|kind| kind.path != Some(log::PATH)) {
+            self.close();
+        }
+        let what = "sentence of a program".to_owned();
+        self.take(programs::PATH.to_owned(), what, format!("{line}\n"), number);
     }
 
     /// Whether the open file is a text of configuration, which only a heading ends.

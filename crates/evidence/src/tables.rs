@@ -478,3 +478,9 @@ pub(super) fn zramctl(line: &str) -> bool {
 pub(super) fn df(line: &str) -> bool {
     line.starts_with("Filesystem ") && line.ends_with("Mounted on")
 }
+
+/// Whether a line has these words: a head of a tool.
+pub(super) fn has(line: &str, names: &[&str]) -> bool {
+    let has = |name: &&str| line.split_ascii_whitespace().any(|word| word == *name);
+    names.iter().all(has)
+}

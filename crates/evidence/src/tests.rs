@@ -415,8 +415,39 @@ fn commands_that_set_a_tunable_are_known() {
     for text in [
         "# sysctl -w vm.swappiness=10\n",
         "cat /proc/sys/vm/swappiness\n",
+        "1:M # WARNING overcommit_memory is set to 0! run 'sysctl vm.overcommit_memory=1'\n",
         "",
     ] {
         assert!(!sets_by_commands(text), "{text}");
     }
+}
+
+#[test]
+fn sentences_of_programs_are_gathered_and_end_no_log() {
+    let heap = "java.lang.OutOfMemoryError: Java heap space\n";
+    let kill = "[    1.000000] Out of memory: Killed process 1 (x)\n";
+    let fork = "bash: fork: Cannot allocate memory\n";
+    let text = format!("{heap}{kill}{fork}{kill}max user processes (-u) 7\n");
+    let expected = [
+        mm::programs::PATH,
+        mm::programs::PATH,
+        mm::kernel_log::PATH,
+        "plimsoll/tools/limits",
+    ];
+    assert_eq!(paths(&text), expected);
+    let frames = frames(&[split(&text, "")]);
+    let said = format!("{heap}{fork}");
+    assert_eq!(frames[0].file(mm::programs::PATH), Some(said.as_str()));
+}
+
+#[test]
+fn lines_of_meminfo_that_were_asked_for_in_turn_are_of_one_moment() {
+    let text = "$ grep Commit /proc/meminfo\nCommitLimit: 8 kB\nCommitted_AS: 4 kB\n\
+                $ grep MemTotal /proc/meminfo\nMemTotal: 16 kB\n";
+    let both = frames(&[split(text, "")]);
+    assert_eq!(both.len(), 1);
+    let meminfo = both[0].file("proc/meminfo").expect("a meminfo");
+    assert!(meminfo.contains("CommitLimit: 8") && meminfo.contains("MemTotal: 16"));
+    let again = format!("{text}\n$ cat /proc/meminfo\nMemTotal: 16 kB\nMemFree: 1 kB\n");
+    assert_eq!(frames(&[split(&again, "")]).len(), 2);
 }

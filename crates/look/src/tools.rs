@@ -1,4 +1,4 @@
-//! What `top`, `ps` and `slabtop` listed: the largest, and their sum.
+//! What `top`, `ps`, `slabtop` and the like listed: the largest, and their sum.
 //!
 //! Columns are found by their headings. RES and RSS are KiB where no unit stands behind the number
 //! (procps); VSZ and VIRT are address space and are not read.
@@ -161,7 +161,87 @@ pub(crate) fn lists(frame: &Frame) -> Vec<Listed> {
         .into_iter()
         .filter_map(|tool| processes(tool, text(tool)?));
     let slabs = text("slabtop").and_then(slabs);
-    processes.chain(slabs).collect()
+    let tables = TABLES
+        .iter()
+        .filter_map(|table| Some(table.list(text(table.tool)?)));
+    processes.chain(slabs).chain(tables).collect()
+}
+
+/// A table of another tool.
+struct Table {
+    tool: &'static str,
+    /// The columns of the name and the size, and the bytes of a size without a unit.
+    columns: [&'static str; 2],
+    unit: u64,
+    /// What the sizes are, or what the table cannot say.
+    says: &'static str,
+}
+
+/// What is shown of other tools.
+const TABLES: &[Table] = &[
+    Table {
+        tool: "systemd-cgtop",
+        columns: ["CGroup", "Memory"],
+        unit: 1,
+        says: "Each group counts its page cache and the groups below it, so the rows do not add \
+               up; / is MemTotal less MemAvailable. No limit is told: send memory.max and \
+               memory.stat of the group.",
+    },
+    Table {
+        tool: "pmap",
+        columns: ["Mapping", "RSS"],
+        unit: 1024,
+        says: "Resident in these mappings of one process. What the machine or a control group has \
+               left is not told: send /proc/meminfo.",
+    },
+    Table {
+        tool: "ipcs",
+        columns: ["shmid", "bytes"],
+        unit: 1,
+        says: "Sizes of System V segments; what of them is resident is in Shmem of /proc/meminfo. \
+               A segment with nattch 0 has no process and stays until ipcrm -m.",
+    },
+    Table {
+        tool: "iostat",
+        columns: [""; 2],
+        unit: 0,
+        says: "%iowait is idle time of CPUs while a task waits for a disk, and not why it reads or \
+               writes. Send vmstat 5 and /proc/pressure/{memory,io}: they would show memory \
+               behind it.",
+    },
+];
+
+impl Table {
+    fn list(&self, text: &str) -> Listed {
+        let (mut columns, mut rows) = (None, Vec::new());
+        for line in text.lines() {
+            let line = line.replace("Control Group", "CGroup");
+            let words: Vec<&str> = line.split_ascii_whitespace().collect();
+            let at = |name| words.iter().position(|word| *word == name);
+            if let Some(both) = at(self.columns[0]).zip(at(self.columns[1])) {
+                (columns, rows) = (Some(both), Vec::new());
+            } else if let Some((name, size)) = columns
+                && let Some(bytes) = words.get(size).and_then(|word| self.sized(word))
+                && let Some(name) = words.get(name).filter(|_| rows.len() < MOST)
+                && !["total", "/"].contains(&words[0])
+            {
+                rows.push(Listing {
+                    name: name.chars().take(60).collect(),
+                    pid: None,
+                    bytes,
+                    used_percent: None,
+                });
+            }
+        }
+        Listed::of(self.tool, rows, false)
+    }
+
+    /// A size in bytes.
+    fn sized(&self, word: &str) -> Option<u64> {
+        let plain = word.parse::<u64>().ok();
+        let with_unit = || amount(word).map(|bytes| bytes.0);
+        plain.map_or_else(with_unit, |number| number.checked_mul(self.unit))
+    }
 }
 
 /// Whether a frame holds tables of tools and nothing of the state.
@@ -320,6 +400,9 @@ impl Listed {
             ));
         }
         let (count, total) = (self.count, Bytes(self.total_bytes));
+        if let Some(table) = TABLES.iter().find(|table| table.tool == tool) {
+            return page.paragraph(2, table.says);
+        }
         page.paragraph(
             2,
             &match tool {
@@ -375,6 +458,29 @@ mod tests {
             "PID PPID USER STAT VSZ %VSZ %CPU COMMAND\n1 0 r S 900 1 0 init\n",
         );
         assert!(busybox.address_space_alone);
+    }
+
+    #[test]
+    fn tables_of_other_tools_show_the_largest_and_say_what_they_cannot() {
+        let text = "Control Group     Tasks   %CPU   Memory  Input/s Output/s\n\
+                    /                     9      -     9.0G        -        -\n\
+                    /a.slice              8      -     1.5G        -        -\n\
+                    /b.slice              1      -        -        -        -\n";
+        let groups = list("systemd-cgtop", text);
+        assert_eq!(groups.count, 1, "the machine is no group");
+        assert_eq!(
+            (groups.largest[0].name.as_str(), groups.total_bytes),
+            ("/a.slice", 3 << 29)
+        );
+        let text = "key shmid owner perms bytes nattch status\n0x1 12 app 666 4096 0\n";
+        assert_eq!(list("ipcs", text).total_bytes, 4096);
+        let text = "Address Kbytes RSS Dirty Mode Mapping\n000055b367fde000 104 4 0 r-x-- a\n\
+                    total kB 104 4 0\n";
+        assert_eq!(list("pmap", text).total_bytes, 4096);
+        assert_eq!(
+            list("iostat", "avg-cpu: %user %iowait\n 1.0 46.0\n").count,
+            0
+        );
     }
 
     #[test]

@@ -17,7 +17,7 @@ use crate::configured::{Configured, configured};
 use crate::contradictions::Contradiction;
 use crate::control_groups::Groups;
 use crate::dirty::Dirty;
-use crate::findings::{Findings, Looked};
+use crate::findings::{Findings, Looked, capacity, programs};
 use crate::huge_pages::HugePages;
 use crate::interval::Interval;
 use crate::kernel_log::KernelLog;
@@ -119,6 +119,13 @@ impl View {
             view.take_event(capture);
         }
         view.timeline = Timeline::of(capture, shown);
+        let looked = Looked::new(shown, &own, None);
+        let words = first.file(mm::programs::PATH);
+        let said = words.map(|text| programs::said(text, &looked));
+        view.findings.add(said.into_iter().flatten());
+        let cache = capacity::arc(&looked);
+        view.findings
+            .add(cache.map(|said| ("zfs-cache-large", said)));
         if name.is_none() {
             view.findings.add(kernel_log::findings(capture));
         }

@@ -125,6 +125,22 @@ const EVENTS: &[Named] = &[
         "the kernel refused to promise memory (vm.overcommit_memory)",
     ),
     (
+        "program-memory-refused",
+        "a program says that a mapping or a fork was refused for memory",
+    ),
+    (
+        "program-tasks-refused",
+        "a program says that a fork or a thread was refused, EAGAIN",
+    ),
+    (
+        "program-own-limit",
+        "a program reached a limit of its own, and not the kernel's",
+    ),
+    (
+        "program-advice",
+        "a program warns of a setting, and nothing was refused",
+    ),
+    (
         "address-space-limit",
         "a process ran into its own limit (ulimit -v, RLIMIT_AS)",
     ),
@@ -325,6 +341,10 @@ const STATES: &[Named] = &[
     (
         "cache-large",
         "little is free because page cache is much, and it can be dropped",
+    ),
+    (
+        "zfs-cache-large",
+        "ZFS' cache holds much, and no line of meminfo counts it",
     ),
     ("swap-used-quiet", "swap is used and nothing moves"),
     (

@@ -19,6 +19,7 @@ mod gfp;
 mod group;
 mod holders;
 mod journal;
+mod linux_2_4;
 mod message;
 mod nodes;
 mod prefix;
@@ -58,7 +59,8 @@ pub fn is_log(text: &str) -> bool {
 
 /// Whether a line alone begins or makes an event.
 fn is_telling(line: &str) -> bool {
-    const WORDS: [&str; 24] = [
+    const WORDS: [&str; 25] = [
+        "-order allocation failed",
         "oom",
         "fork rejected",
         "emory",

@@ -36,6 +36,7 @@ pub mod pagemap;
 pub mod pagetypeinfo;
 pub mod prng;
 pub mod process;
+pub mod programs;
 pub mod psi;
 pub mod quantity;
 pub mod recompute;

@@ -1,6 +1,6 @@
 //! How full the machine is, and of what.
 
-use crate::fact::Missing;
+use crate::fact::{Missing, or_unsaid};
 use crate::share::{Share, of};
 use mm::kernel_log::Event;
 use mm::units::{Bytes, Kib};
@@ -415,4 +415,29 @@ fn unmapped_by_table(looked: &Looked<'_>) -> Answer {
 /// "1.2 GiB of 3 GiB".
 pub(super) fn part_of(part: Bytes, whole: Option<Bytes>) -> String {
     whole.map_or_else(|| part.to_string(), |whole| of(part, whole))
+}
+
+/// ZFS' cache, which no line of meminfo has, from a tenth of memory on.
+pub(crate) fn arc(looked: &Looked<'_>) -> Option<Said> {
+    let text = looked.file("proc/spl/kstat/zfs/arcstats")?;
+    let item = |name| {
+        let mut rows = text.lines().map(str::split_ascii_whitespace);
+        let row = rows.find_map(|mut row| (row.next() == Some(name)).then_some(row))?;
+        row.last()?.parse().ok().map(Bytes)
+    };
+    let (size, total) = (item("size")?, looked.total().ok()?.bytes());
+    let share = Share::of(size.0, total.0).filter(|share| share.percent() >= 10)?;
+    let least = item("c_min").map(|least| format!("; it can shrink to {least}"));
+    Some(
+        Said::new(
+            Severity::Note,
+            format!(
+                "ZFS' cache (ARC) holds {size} ({share}): free counts it as used{}.",
+                or_unsaid(least)
+            ),
+            "the ARC is no page cache: MemAvailable and Cached lack it, and zfs_arc_max bounds it",
+            "cat /sys/module/zfs/parameters/zfs_arc_max",
+        )
+        .not("looking for a process that holds it"),
+    )
 }

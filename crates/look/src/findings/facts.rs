@@ -225,6 +225,17 @@ impl<'a> Looked<'a> {
         }
     }
 
+    /// The control groups, where at least one tells what a rule asks for.
+    pub(super) fn groups_telling(
+        &self,
+        tells: fn(&Memcg) -> bool,
+        what: &'static str,
+    ) -> Fact<impl Iterator<Item = (&'a str, &'a Memcg)>> {
+        let any = self.groups()?.any(|(_, group)| tells(group));
+        any.then_some(()).ok_or(Missing(what))?;
+        self.groups()
+    }
+
     /// A report of the kernel.
     pub(super) fn report(&self) -> Fact<&'a Report> {
         self.snapshot.report.as_ref().ok_or(Missing("dmesg"))

@@ -16,7 +16,7 @@ const NEXT: &str = "plimsoll inspect --section control-groups";
 pub(super) fn out_of_memory(looked: &Looked<'_>) -> Answer {
     let kills = |group: &Memcg| group.event("oom_kill").filter(|&kills| kills > 0);
     let killed = looked
-        .groups()?
+        .groups_telling(|group| group.events.is_some(), "memory.events")?
         .filter(|(name, _)| !name.is_empty())
         .filter_map(|(name, group)| Some((name, group, kills(group)?)));
     // A parent counts the kills of its children: the deepest of those with most is named.
@@ -62,7 +62,9 @@ pub(super) fn at_the_limit(looked: &Looked<'_>) -> Answer {
         let found = (name.to_owned(), used, limit, hits, (cache(group), refused));
         (near && hits != Some(0)).then_some(found)
     };
-    let all = looked.groups()?.filter_map(full);
+    let limited = |group: &Memcg| group.max.is_some() || limit(group).is_some();
+    let all = looked.groups_telling(limited, "memory.max")?;
+    let all = all.filter_map(full);
     let most = all.max_by_key(|&(_, _, _, hits, _)| hits);
     Ok(most.map(|(name, used, limit, hits, (cache, refused))| {
         // A group that reads or writes files is at its limit as long as there is one.
@@ -170,7 +172,8 @@ pub(super) fn at_high(looked: &Looked<'_>) -> Answer {
         let is_held = near == Some(true) && throttled >= OFTEN || near != Some(false) && costs;
         (is_held || often).then(|| (name.to_owned(), throttled, stalls, above))
     };
-    let all = looked.groups()?.filter_map(held);
+    let all = looked.groups_telling(|group| group.events.is_some(), "memory.events")?;
+    let all = all.filter_map(held);
     let most = all.max_by_key(|&(_, throttled, stalls, _)| (stalls, throttled));
     Ok(most.map(|(name, throttled, stalls, above)| {
         let used = above.map(|(used, high)| format!(": {used} of {high}"));
@@ -206,7 +209,9 @@ pub(super) fn at_high(looked: &Looked<'_>) -> Answer {
 /// A protection is set, and a group above takes it away.
 pub(super) fn protection_taken(looked: &Looked<'_>) -> Answer {
     let tree = looked.snapshot().hierarchy();
-    let names = looked.groups()?.map(|(name, _)| name);
+    let protected = |group: &Memcg| group.min.is_some() || group.low.is_some();
+    let names = looked.groups_telling(protected, "memory.min")?;
+    let names = names.map(|(name, _)| name);
     let taken = names.flat_map(|name| Protection::ALL.map(|protection| (name, protection)));
     let mut taken = taken.filter_map(|(name, protection)| {
         let held = tree.held(name, protection)?;

@@ -4,12 +4,13 @@
 //! One rule a function, in a table. A rule takes facts that may be absent ([`crate::fact`]): what
 //! it lacks is named, and it says nothing.
 
-mod capacity;
+pub(crate) mod capacity;
 pub(crate) mod facts;
 mod finding;
 mod groups;
 mod merging;
 mod movement;
+pub(crate) mod programs;
 mod reclaim;
 mod reserve;
 mod slab;

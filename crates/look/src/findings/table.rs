@@ -36,10 +36,15 @@ macro_rules! row {
 
 const LOG: &str = "a kernel log";
 
+const PROGRAM: &str = "a program's own words";
+
 macro_rules! log {
     ($name:literal, $severity:ident) => {
+        log!($name, $severity, LOG)
+    };
+    ($name:literal, $severity:ident, $needs:expr) => {
         Row {
-            needs: LOG,
+            needs: $needs,
             ..row!($name, $severity, "", None)
         }
     };
@@ -78,6 +83,9 @@ pub(crate) const ROWS: &[Row] = &[
         "a kernel log, or pids.events of control groups",
         Some(groups::at_pids_limit)
     ),
+    log!("program-memory-refused", Warning, PROGRAM),
+    log!("program-tasks-refused", Warning, PROGRAM),
+    log!("program-own-limit", Warning, PROGRAM),
     log!("allocation-failed-order", Warning),
     log!("allocation-failed-atomic", Warning),
     log!("allocation-failed", Warning),
@@ -87,6 +95,7 @@ pub(crate) const ROWS: &[Row] = &[
     log!("cma-failed", Warning),
     log!("signal-unexplained", Note),
     log!("task-stuck", Note),
+    log!("program-advice", Note, PROGRAM),
     log!("memory-dump", Note),
     // What happens now.
     row!(
@@ -300,6 +309,7 @@ pub(crate) const ROWS: &[Row] = &[
         "SReclaimable",
         Some(slab::reclaimable)
     ),
+    log!("zfs-cache-large", Note, "arcstats of ZFS, and MemTotal"),
     row!("shared-memory-large", Note, "Shmem", Some(capacity::shared)),
     row!(
         "memory-locked",

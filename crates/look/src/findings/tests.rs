@@ -453,3 +453,33 @@ fn the_worst_come_first() {
         ["available-low", "page-tables-large", "shared-memory-large"]
     );
 }
+
+#[test]
+fn what_a_groups_files_do_not_tell_is_not_said_to_be_absent() {
+    let stat = (
+        "sys/fs/cgroup/a/memory.stat",
+        "anon 4096\nslab_reclaimable 8192\n",
+    );
+    let nothing = found(&[stat]);
+    assert_eq!(nothing.absent, [""; 0]);
+    assert!(nothing.without.contains_key("memory.max"));
+    let max = ("sys/fs/cgroup/a/memory.max", "max\n");
+    let asked = found(&[stat, max]);
+    assert_eq!(asked.absent, ["group-limit"]);
+}
+
+#[test]
+fn the_cache_of_zfs_is_named_where_it_is_much() {
+    let arc = |size: u64| {
+        let stats = format!("name type data\nc_min 4 4194304\nsize 4 {size}\n");
+        let memory = ("proc/meminfo", "MemTotal: 4194304 kB\n");
+        let frame = frame(0, &[("proc/spl/kstat/zfs/arcstats", &stats), memory]);
+        capacity::arc(&Looked::new(&frame, &Snapshot::parse(&frame), None))
+    };
+    let said = format!("{:?}", arc(1 << 30).expect("a quarter"));
+    assert!(
+        said.contains("holds 1 GiB (25%)") && said.contains("4 MiB"),
+        "{said}"
+    );
+    assert_eq!(arc(1 << 28), None);
+}

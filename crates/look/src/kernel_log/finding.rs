@@ -171,6 +171,7 @@ fn collect(name: &str, report: &Report) -> Option<&'static str> {
         "evidence-cut" => Some(WHOLE),
         "oom-policy" | "oom-cpuset" if !has_refused(report) => Some(WHOLE),
         "group-limit" if report.group.memory.is_none() => Some(WHOLE),
+        _ if report.is_of_2_4() => Some("cat /proc/meminfo /proc/slabinfo; ps aux"),
         "allocation-failed" | "allocation-failed-atomic" | "allocation-failed-order"
             if !zones_shown =>
         {

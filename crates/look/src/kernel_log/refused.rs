@@ -26,6 +26,11 @@ fn reason(report: &Report, cause: &Cause, refusal: Refusal) -> String {
     if refusal == Refusal::NodesNotShown {
         return not_shown(report, cause);
     }
+    if report.is_of_2_4() {
+        return "Linux 2.4 prints no zones: none that may serve the request gave a page, nor did \
+                reclaim where the request may wait."
+            .to_owned();
+    }
     let told = cause.telling(refusal);
     let Some(zone) = told else {
         return "This report does not show what refused: it has no whole line of a zone."

@@ -165,6 +165,9 @@ impl Settings {
     }
 
     fn of_zones(&mut self, report: &Report, cause: &Cause, holders: &Holders) {
+        if report.is_of_2_4() {
+            return; // it has none of these
+        }
         self.of_refusals(report, cause);
         self.of_requests(report, cause, holders);
     }

@@ -183,11 +183,10 @@ pub(super) fn victim(report: &Report) -> Option<String> {
         1 => String::new(),
         count => format!(" and {} more", count - 1),
     };
-    Some(format!(
-        "{name} (pid {}{}){more}",
-        killed.pid,
-        or_unsaid(size)
-    ))
+    Some(match killed.pid {
+        0 => format!("{name}{more}"),
+        pid => format!("{name} (pid {pid}{}){more}", or_unsaid(size)),
+    })
 }
 
 /// "swap is full (2 GiB)", "there is no swap", "12 MiB of 2 GiB swap are free".

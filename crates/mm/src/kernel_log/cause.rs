@@ -3,6 +3,7 @@
 use alloc::vec::Vec;
 
 use super::holders::has_memory_elsewhere;
+use super::linux_2_4;
 use super::report::{Event, Refused, Report};
 use super::zone_check::{Answer, COSTLY_ORDER, Request, ZoneCheck, check};
 use crate::units::Kib;
@@ -122,7 +123,11 @@ impl Cause {
         );
         if by_zones {
             cause.zones = check(report, &request);
-            cause.refusals = refusals(&cause.zones);
+            cause.refusals = match report.is_of_2_4() {
+                // It fails where reclaim of every zone that may serve found nothing.
+                true => alloc::vec![Refusal::Shortage],
+                false => refusals(&cause.zones),
+            };
             cause.settle(report);
             cause.look_elsewhere(report);
         }
@@ -168,6 +173,14 @@ impl Cause {
         if untold && refused && has_memory_elsewhere(report) {
             self.refusals.insert(0, Refusal::NodesNotShown);
         }
+    }
+}
+
+impl Report {
+    /// Whether Linux 2.4 wrote it, which never says where an allocation failed.
+    #[must_use]
+    pub fn is_of_2_4(&self) -> bool {
+        linux_2_4::order(&self.head).is_some()
     }
 }
 

@@ -5,6 +5,7 @@ use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use super::linux_2_4;
 use super::message::{
     Kind, container_limit, goes_on, is_bare_node, is_piece, is_row, kind, tells_oom,
 };
@@ -123,7 +124,11 @@ impl Log {
         }
         match kind(text) {
             Kind::OomHead => self.begin("oom", line, text),
+            Kind::FailureHead if linux_2_4::order(text).is_some() => {
+                self.gather("allocation-failure", line, text);
+            }
             Kind::FailureHead => self.begin("allocation-failure", line, text),
+            Kind::Killed if linux_2_4::victim(text).is_some() => self.kill_of_2_4(line, text),
             Kind::StallHead => self.begin("allocation-stall", line, text),
             Kind::VmallocHead => self.begin("vmalloc-failure", line, text),
             Kind::DumpHead => self.begin("memory-dump", line, text),
@@ -204,6 +209,22 @@ impl Log {
             }
             Some(_) => self.left_out += 1,
             None => self.single(label, line, text),
+        }
+    }
+
+    /// 2.4 kills the task whose page fault got no page, and says that behind the failure.
+    fn kill_of_2_4(&mut self, line: &Line<'_>, text: &str) {
+        let failed = self.done.last_mut().filter(|(_, event)| {
+            let last = event.text.lines().next_back().and_then(linux_2_4::order);
+            last.is_some() && event.label == "allocation-failure"
+        });
+        match failed.filter(|_| self.open.is_empty()) {
+            Some((_, event)) => {
+                event.label = "oom";
+                event.text.push('\n');
+                event.text.push_str(text);
+            }
+            None => self.single("oom", line, text),
         }
     }
 

@@ -150,7 +150,9 @@ impl Gfp {
     /// The flags in "…gfp_mask=0x14200ca(GFP_HIGHUSER_MOVABLE)…" or "…mode:0x20…".
     #[must_use]
     pub fn in_message(text: &str, release: Option<(u32, u32)>) -> Option<Self> {
-        let value = value_of(text, "gfp_mask=").or_else(|| value_of(text, "mode:"))?;
+        let of_2_4 = || value_of(text, "(gfp=")?.split('/').next();
+        let value = value_of(text, "gfp_mask=").or_else(|| value_of(text, "mode:"));
+        let value = value.or_else(of_2_4)?;
         let (number, names) = value.split_once('(').unwrap_or((value, ""));
         let mask = number.strip_prefix("0x").unwrap_or(number);
         let mask = u64::from_str_radix(mask, 16).ok()?;
@@ -162,6 +164,8 @@ impl Gfp {
         };
         if names.is_empty() {
             gfp.read_number(mask, release);
+            // The bits that are read are those of 2.4 too.
+            gfp.table = gfp.table.filter(|_| of_2_4().is_none());
         } else {
             names.split('|').for_each(|name| gfp.read_name(name));
         }

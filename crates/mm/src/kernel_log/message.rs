@@ -1,5 +1,6 @@
 //! Which messages belong to a report, told by their shape alone.
 
+use super::linux_2_4;
 use super::report::Refused;
 use super::text::leading_number;
 
@@ -129,7 +130,7 @@ fn event(text: &str) -> Option<Kind> {
     if text.contains("vmalloc: allocation failure") || text.contains("vmalloc error: size ") {
         return Some(Kind::VmallocHead);
     }
-    if text.contains(": page allocation failure") {
+    if text.contains(": page allocation failure") || linux_2_4::order(text).is_some() {
         return Some(Kind::FailureHead);
     }
     if text.contains(": page allocation stalls for ") {
@@ -145,7 +146,7 @@ fn event(text: &str) -> Option<Kind> {
     if is_choice(text) {
         return Some(Kind::Chosen);
     }
-    if text.starts_with("Killed process ") {
+    if text.starts_with("Killed process ") || linux_2_4::victim(text).is_some() {
         return Some(Kind::Killed);
     }
     if text.contains("enough memory for the allocation") {

@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 
 use super::gfp::Gfp;
 use super::group::Group;
+use super::linux_2_4;
 use super::message::{self, Kind, is_row, kind};
 use super::nodes::NodeSet;
 use super::prefix::strip;
@@ -245,10 +246,11 @@ impl Report {
     fn asked(&mut self, event: Event, text: &str) {
         self.tell(event, text);
         let order = after(text, "order=").or_else(|| after(text, "order:"));
-        self.order = order.and_then(|order| {
+        let order = order.and_then(|order| {
             let end = order.find(|c: char| c != '-' && !c.is_ascii_digit());
             order[..end.unwrap_or(order.len())].parse().ok()
         });
+        self.order = order.or_else(|| linux_2_4::order(text));
         self.bounds(text);
     }
 
@@ -273,6 +275,10 @@ impl Report {
         self.no_victim |= text.contains("no killable processes");
         if text.contains("Memory cgroup out of memory") && self.constraint.is_none() {
             self.constraint = Some("CONSTRAINT_MEMCG".into());
+        }
+        if linux_2_4::victim(text).is_some() {
+            self.event = Event::OomKill;
+            self.refused = Refused::Zones;
         }
         if text.starts_with("Out of ") && self.refused == Refused::Untold {
             self.refused = Refused::Zones;

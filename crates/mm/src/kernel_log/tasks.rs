@@ -171,7 +171,7 @@ impl Process {
 /// The process that was killed, as the kernel says it at the end.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Killed {
-    /// Process id.
+    /// Process id; 0 where the message has none (2.4).
     pub pid: u64,
     /// Name of the command.
     pub name: String,
@@ -200,6 +200,13 @@ impl Killed {
     /// older forms.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
+        if let Some(name) = super::linux_2_4::victim(text) {
+            let name = name.chars().take(64).collect();
+            return Some(Self {
+                name,
+                ..Self::default()
+            });
+        }
         let words = ["Killed process ", "Kill process ", "kill process "];
         let rest = words
             .iter()

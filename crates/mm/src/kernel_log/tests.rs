@@ -219,3 +219,31 @@ fn flags_without_names_are_read_by_the_release_that_is_told() {
     report.told_release("3.10.0");
     assert_eq!(table(&report), Some((Some(Table::Wait), false)));
 }
+
+#[test]
+fn linux_2_4_says_that_an_allocation_failed_and_whom_it_killed() {
+    let failed =
+        "Aug 27 17:20:03 h kernel: __alloc_pages: 0-order allocation failed (gfp=0x20/0)\n";
+    let frames = frames(&failed.repeat(3));
+    assert_eq!(frames.len(), 1);
+    assert_eq!(frames[0].label.as_deref(), Some("allocation-failure-1"));
+    let report = Report::parse(failed).expect("a report");
+    assert_eq!(
+        (report.event, report.order),
+        (Event::AllocationFailure, Some(0))
+    );
+    assert!(report.gfp.expect("flags").is_atomic());
+    let killed = "__alloc_pages: 0-order allocation failed (gfp=0x1d2/0) from c012845e\n\
+                  VM: killing process a.out\n";
+    let frames = super::frames(&killed.repeat(2));
+    assert_eq!(frames.len(), 2);
+    assert_eq!(frames[0].label.as_deref(), Some("oom-1"));
+    let report = Report::parse(killed).expect("a report");
+    let cause = Cause::of(&report);
+    assert_eq!(
+        (cause.whose, cause.refusals[0]),
+        (Whose::Machine, Refusal::Shortage)
+    );
+    assert_eq!(report.killed[0].name, "a.out");
+    assert!(report.gfp.expect("flags").highmem);
+}
