@@ -110,9 +110,9 @@ impl<'p> Lanes<'p> {
         }
     }
 
-    /// The blocks that were written since this was last asked.
-    pub fn take(&mut self) -> Vec<u8> {
-        self.writer.take(Part::All)
+    /// The blocks that were written since this was last asked: the full ones, or all.
+    pub fn take(&mut self, part: Part) -> Vec<u8> {
+        self.writer.take(part)
     }
 
     /// The streams, by their numbers.
@@ -318,7 +318,7 @@ mod tests {
             lanes.event(event, &Living(*living));
         }
         let mut bytes = Writer::new("", &plain).take(Part::All);
-        bytes.extend(lanes.take());
+        bytes.extend(lanes.take(Part::All));
         let read = Recording::read(&bytes, &|_, _| None).expect("a recording");
         let streams = read.recorded.streams.iter();
         (

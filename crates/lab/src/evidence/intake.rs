@@ -182,6 +182,10 @@ impl Intake {
         place: Place,
         cut: Option<String>,
     ) -> Result<(), EvidenceError> {
+        if place == Place::Alone && scenario::recording::is_recording(bytes) {
+            let asked = "it is a recording, which `plimsoll predict` asks";
+            return Err(EvidenceError::Nothing(asked.to_owned()));
+        }
         if place == Place::Alone && !bytes.is_empty() && !clean::is_text(bytes) {
             return Err(EvidenceError::Nothing("it is no text".to_owned()));
         }

@@ -72,8 +72,9 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         probe.hooks().join(", ")
     ));
     let ended = recording.watch(&mut probe)?;
-    recording.save(&probe)?;
-    recording.tell(&probe, ended)?;
+    let observed = recording.observed(&probe);
+    recording.save(&observed)?;
+    recording.tell(&probe, &observed, ended)?;
     Ok(ExitCode::Done)
 }
 
@@ -162,13 +163,14 @@ impl<'a> Begun<'a> {
             if self.began.elapsed() >= self.args.lasts {
                 return Ok(Ended::Time);
             }
+            self.blocks.extend(self.lanes.take(Part::Full));
+            if self.blocks.len() as u64 >= self.args.size.0 {
+                return Ok(Ended::Full);
+            }
             if Instant::now() >= save_at {
                 let began = Instant::now();
-                self.save(probe)?;
+                self.save(&self.observed(probe))?;
                 save_at = Instant::now() + SAVED.max(began.elapsed() * TIMES);
-                if self.blocks.len() as u64 >= self.args.size.0 {
-                    return Ok(Ended::Full);
-                }
             }
         }
     }
@@ -204,15 +206,15 @@ impl<'a> Begun<'a> {
     }
 
     /// Writes the file as a whole: the text in front says how much was seen.
-    fn save(&mut self, probe: &Probe) -> anyhow::Result<()> {
-        self.blocks.extend(self.lanes.take());
+    fn save(&mut self, observed: &Observed) -> anyhow::Result<()> {
+        self.blocks.extend(self.lanes.take(Part::All));
         let lanes = self.lanes.lanes().iter();
         let streams: Vec<(String, u64)> = lanes.map(|lane| (lane.name(), lane.runs)).collect();
         let text = Load {
             name: &self.name,
             at_hand: &self.machine(),
             available: self.available,
-            observed: &self.observed(probe),
+            observed,
             streams: &streams,
             files: self.lanes.size(),
             written: Bytes(self.lanes.tally().written),
@@ -224,7 +226,7 @@ impl<'a> Begun<'a> {
             .with_context(|| format!("{}: cannot be saved", path.display()))
     }
 
-    fn tell(&self, probe: &Probe, ended: Ended) -> anyhow::Result<()> {
+    fn tell(&self, probe: &Probe, observed: &Observed, ended: Ended) -> anyhow::Result<()> {
         use std::io::Write as _;
         let Tally {
             reads,
@@ -234,7 +236,6 @@ impl<'a> Begun<'a> {
             passed_over,
         } = self.lanes.tally();
         let path = self.args.output.display();
-        let observed = self.observed(probe);
         let mut out = term::out();
         writeln!(
             out,
