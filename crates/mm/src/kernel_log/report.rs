@@ -130,6 +130,8 @@ pub struct Report {
     pub zones: Vec<Zone>,
     /// Whether free blocks are listed of a zone whose line is not there: the log begins behind it.
     pub misses_zones: bool,
+    /// Whether the lines of two reports are mixed: a zone has two lines that differ.
+    pub mixed: bool,
     /// Pools of huge pages.
     pub huge_pages: Vec<HugePages>,
     /// Page frames of RAM.
@@ -323,7 +325,7 @@ impl Report {
 
     fn zone_line(&mut self, line: ZoneLine) {
         match line {
-            ZoneLine::Zone(zone) if self.zones.len() < MOST => self.zones.push(zone),
+            ZoneLine::Zone(zone) => self.zone(zone),
             ZoneLine::Reserve(reserve) => {
                 if let Some(zone) = self.zones.last_mut() {
                     zone.reserve = reserve;
@@ -336,11 +338,26 @@ impl Report {
                     None => self.misses_zones = true,
                 }
             }
-            ZoneLine::Node(node) if self.nodes.len() < MOST => self.nodes.push(node),
+            ZoneLine::Node(node) => {
+                let known = self.nodes.iter().any(|other| other.node == node.node);
+                if !known && self.nodes.len() < MOST {
+                    self.nodes.push(node);
+                }
+            }
             ZoneLine::HugePages(pool) if self.huge_pages.len() < MOST => {
                 self.huge_pages.push(pool);
             }
             _ => {}
+        }
+    }
+
+    /// Of two lines of a zone the first counts: what is added up would count it twice.
+    fn zone(&mut self, zone: Zone) {
+        let same = |other: &&Zone| other.node == zone.node && other.kind == zone.kind;
+        match self.zones.iter().find(same) {
+            Some(other) => self.mixed |= other.items != zone.items,
+            None if self.zones.len() < MOST => self.zones.push(zone),
+            None => {}
         }
     }
 
@@ -395,6 +412,10 @@ impl Report {
                 Some(Panic::Other) => Dump::Panic,
                 _ => Dump::Untold,
             });
+        }
+        if self.mixed {
+            // Whose zone a reserve stands behind is not told.
+            self.zones.iter_mut().for_each(|zone| zone.reserve.clear());
         }
         let release = self.version();
         self.gfp = Gfp::in_message(&self.head, release);

@@ -9,6 +9,16 @@ pub(super) fn head(text: &str, most: usize) -> &str {
     &text[..end]
 }
 
+/// Whether a text begins with the kernel's time since boot, in microseconds.
+pub(super) fn is_stamped(text: &str) -> bool {
+    let inner = text.strip_prefix('[').and_then(|text| text.split_once(']'));
+    let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    let stamp = inner.and_then(|(inner, _)| inner.trim_ascii().split_once('.'));
+    stamp.is_some_and(|(seconds, micros)| {
+        !seconds.is_empty() && digits(seconds) && micros.len() == 6 && digits(micros)
+    })
+}
+
 /// The number that a text begins with, and what stands behind it.
 pub(super) fn leading_number(text: &str) -> Option<(u64, &str)> {
     let end = text.bytes().take_while(u8::is_ascii_digit).count();
