@@ -20,8 +20,8 @@ pub(super) fn of_zones(report: &Report, cause: &Cause) -> Vec<String> {
     let second = boost.or_else(|| other.into_iter().next());
     sentences.extend(second.map(|refusal| reason(report, cause, refusal)));
     sentences.extend(untold_reserve(cause).filter(|_| !report.mixed));
-    let mixed = "Lines of two reports are mixed in this one: which of them belongs to which request \
-                 is not told, and the first line of each zone is taken.";
+    let mixed = "Lines of two reports are mixed in this one: which of them belongs to which \
+                 request is not told, and the first line of each zone is taken.";
     sentences.extend(report.mixed.then(|| mixed.to_owned()));
     sentences
 }
@@ -126,8 +126,10 @@ fn not_shown(report: &Report, cause: &Cause) -> String {
     let shown: Bytes = cause.zones.iter().map(free_for_it).sum();
     let movable = report.gfp.as_ref().is_some_and(|gfp| gfp.movable);
     let cma = report.summary.get("free_cma").filter(|_| !movable);
-    let all = report.summary.get("free");
-    let all = all.map(|all| Pages(all.saturating_sub(cma.unwrap_or(0))));
+    let all = report.summary.get("free").map(|all| match cma {
+        Some(cma) => Pages(all.saturating_sub(cma)),
+        None => Pages(all),
+    });
     let all = all.map(|all| format!("; {} are free on the machine", all.bytes(report.page)));
     format!(
         "The zones that are printed are short: {shown} free{}. Whether a cpuset or a memory \

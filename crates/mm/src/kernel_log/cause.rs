@@ -3,7 +3,8 @@
 use alloc::vec::Vec;
 
 use super::holders::has_memory_elsewhere;
-use super::report::{Event, Refused, Report};
+use super::message::Refused;
+use super::report::{Event, Report};
 use super::zone_check::{Answer, COSTLY_ORDER, Request, ZoneCheck, check};
 use crate::units::Kib;
 use crate::zoneinfo::ZoneKind;
@@ -392,7 +393,7 @@ mod tests {
         assert_eq!(with(190_000, 0), [Refusal::Shortage]);
     }
 
-    /// Kernels 5.0 to 5.2 print no boost, and keep it: low is more than a quarter above what is left.
+    /// Kernels 5.0 to 5.2 print no boost, and keep it: low is less than a quarter above min.
     #[test]
     fn a_boost_that_is_not_printed_is_told_by_the_marks() {
         let with = |low| {

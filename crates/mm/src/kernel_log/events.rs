@@ -5,10 +5,12 @@ use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use super::joined::{behind_stamp, joined};
+use super::line::{Line, Origin, Source};
 use super::message::{
-    Kind, container_limit, goes_on, is_bare_node, is_piece, is_row, joined, kind, tells_oom,
+    Kind, container_limit, goes_on, is_bare_node, is_piece, is_row, kind, tells_oom,
 };
-use super::prefix::{Line, Origin, Source, behind_stamp, common, strip};
+use super::prefix::{common, strip};
 use super::slab;
 use super::user_space::Killer;
 use crate::mail;

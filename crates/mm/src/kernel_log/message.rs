@@ -1,7 +1,6 @@
 //! Which messages belong to a report, told by their shape alone.
 
-use super::report::Refused;
-use super::text::{is_stamped, leading_number};
+use super::text::leading_number;
 
 /// What a message is to the log it stands in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +39,18 @@ pub(super) enum Kind {
     Body,
     /// Nothing to do with memory.
     Other,
+}
+
+/// What refused, as far as words other than the numbers tell.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Refused {
+    /// Nothing tells.
+    #[default]
+    Untold,
+    /// Zones: "Out of memory" without a group, or the page allocator in the call trace.
+    Zones,
+    /// The limit of a control group, by the call trace.
+    Group,
 }
 
 /// How the lines of a report begin that have no other sign.
@@ -280,54 +291,6 @@ pub(super) fn is_stat(text: &str) -> bool {
         let digits = value.bytes().all(|byte| byte.is_ascii_digit());
         named && !name.is_empty() && digits && !value.is_empty()
     })
-}
-
-/// A message and what stands behind it in the same line, where another begins there: two CPUs print,
-/// or a line lost its end.
-pub(super) fn joined(text: &str) -> Option<(&str, &str)> {
-    const BEGIN: [&str; 14] = [
-        "Node ",
-        "lowmem_reserve[]:",
-        "Mem-Info:",
-        "CPU: ",
-        "Tasks state (memory values",
-        "oom-kill:constraint=",
-        "Out of memory: Kill",
-        "Memory cgroup out of memory: Kill",
-        "oom_reaper: reaped",
-        "Total swap = ",
-        "Free swap  = ",
-        "Swap cache stats: ",
-        "Call Trace:",
-        "[",
-    ];
-    const LONGEST: usize = 4096;
-    if text.len() > LONGEST || is_row(text) {
-        return None;
-    }
-    let begins = |words: &str| {
-        let mut places = text.match_indices(words).take(64).map(|(at, _)| at);
-        places.find(|&at| at > 0 && begins_another(&text[at..]))
-    };
-    let at = BEGIN.iter().filter_map(|words| begins(words)).min()?;
-    let before = text[..at].trim_ascii_end();
-    // "<4>" of the other message.
-    let marked = before
-        .strip_suffix('>')
-        .and_then(|rest| rest.rsplit_once('<'));
-    let before = marked.map_or(before, |(before, _)| before);
-    let known = !matches!(kind(before), Kind::Other | Kind::Trace);
-    known.then(|| (before, &text[at..]))
-}
-
-/// Whether a message of a report begins here, or the time before one.
-fn begins_another(text: &str) -> bool {
-    match text.strip_prefix('[') {
-        Some(_) => is_stamped(text),
-        None if text.starts_with("Node ") => super::zone::line(text).is_some(),
-        None if text.starts_with("CPU: ") => text.contains(" PID: ") && text.contains(" Comm: "),
-        None => true,
-    }
 }
 
 /// Whether a line without a prefix goes on where a mail or a terminal broke the one before.

@@ -9,7 +9,7 @@ use alloc::string::String;
 
 use super::date::{self, since_boot};
 use super::journal;
-use super::message::joined;
+use super::line::{Line, Origin, Source};
 use crate::units::Nanos;
 
 /// Prefixes of one line at most: a bound for the loop.
@@ -23,64 +23,6 @@ const FACILITIES: [&str; 12] = [
     "kern", "user", "mail", "daemon", "auth", "syslog", "lpr", "news", "uucp", "cron", "authpriv",
     "ftp",
 ];
-
-/// Which program a line is from.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) enum Source {
-    /// Nothing says.
-    #[default]
-    Unknown,
-    /// The kernel.
-    Kernel,
-    /// Another program, by name.
-    Program(String),
-}
-
-/// Where a line comes from: the lines of one report have the same.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Origin {
-    /// The host that a log of several names.
-    pub(super) host: String,
-    /// The task or the CPU that printed it, where the kernel says so (`CONFIG_PRINTK_CALLER`): "T12",
-    /// "C0".
-    pub(super) caller: String,
-}
-
-impl Origin {
-    /// Whether nothing says where a line comes from.
-    pub(super) fn is_unknown(&self) -> bool {
-        self.host.is_empty() && self.caller.is_empty()
-    }
-}
-
-impl Line<'_> {
-    /// The same of another message in the line.
-    pub(super) fn without_text(&self) -> Line<'static> {
-        Line {
-            at: self.at,
-            origin: self.origin.clone(),
-            source: self.source.clone(),
-            prefixed: self.prefixed,
-            text: Cow::Borrowed(""),
-        }
-    }
-}
-
-/// A line without its prefixes.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Line<'a> {
-    /// Nanoseconds since boot, or since 1970 where the stamp is a date with its year; 0 where there
-    /// is none.
-    pub(super) at: Nanos,
-    /// Where it comes from.
-    pub(super) origin: Origin,
-    /// Which program wrote it.
-    pub(super) source: Source,
-    /// Whether anything but quoting stood before the text.
-    pub(super) prefixed: bool,
-    /// The message.
-    pub(super) text: Cow<'a, str>,
-}
 
 /// Takes off what stands before the message.
 pub(super) fn strip(line: &str) -> Line<'_> {
@@ -193,8 +135,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// After "6,1234,5678901,-;", the form of `/dev/kmsg` and of netconsole's extended messages. The
-    /// third number is in microseconds; the caller may stand behind it.
+    /// After "6,1234,5678901,-;", the form of `/dev/kmsg` and of netconsole's extended messages.
+    /// The third number is in microseconds; the caller may stand behind it.
     fn raw(&mut self, text: &'a str) -> Option<(Nanos, &'a str)> {
         let end = super::text::head(text, HEADER).find(';')?;
         let mut fields = text[..end].split(',');
@@ -257,7 +199,7 @@ impl<'a> Reader<'a> {
     /// A header of a kind that nobody told us about still says "kernel:", or has the kernel's own
     /// time behind it. Whether more prefixes may follow.
     fn fall_back(&mut self) -> bool {
-        if self.line.source != Source::Unknown || joined(self.rest).is_some() {
+        if self.line.source != Source::Unknown || super::text::is_of_report(self.rest) {
             return false;
         }
         let head = super::text::head(self.rest, HEADER);
@@ -387,38 +329,17 @@ fn facility(text: &str) -> Option<&str> {
     fits.then(|| rest.trim_ascii_start())
 }
 
-/// The origin and the message behind the kernel's time within a line; all of it where there is none.
-pub(super) fn behind_stamp(text: &str) -> (Origin, &str) {
-    let Some((_, rest)) = super::text::is_stamped(text)
-        .then(|| bracket(text))
-        .flatten()
-    else {
-        return (Origin::default(), text);
-    };
-    let rest = rest.trim_ascii_start();
-    match caller(rest) {
-        Some((caller, rest)) => (
-            Origin {
-                caller: caller.into(),
-                ..Origin::default()
-            },
-            rest.trim_ascii_start(),
-        ),
-        None => (Origin::default(), rest),
-    }
-}
-
 /// The caller of "[ T123] " or "[    C0] ", and what stands behind it.
-fn caller(text: &str) -> Option<(&str, &str)> {
+pub(super) fn caller(text: &str) -> Option<(&str, &str)> {
     let end = super::text::head(text, 64).find(']')?;
     let caller = text[..end].strip_prefix('[')?.trim_ascii();
     let is_caller = caller.strip_prefix(['T', 'C']).is_some_and(digits);
     is_caller.then(|| (caller, &text[end + 1..]))
 }
 
-/// After "[12345.678901] ", "[  +0.001] ", "[Mon Jan  1 00:00:00 2024] " and the like, but not after
-/// the "[ 1234] " of a table of processes.
-fn bracket(text: &str) -> Option<(Nanos, &str)> {
+/// After "[12345.678901] ", "[  +0.001] ", "[Mon Jan  1 00:00:00 2024] " and the like, but not
+/// after the "[ 1234] " of a table of processes.
+pub(super) fn bracket(text: &str) -> Option<(Nanos, &str)> {
     let end = super::text::head(text, 64).find(']')?;
     let (inner, rest) = (text[..end].strip_prefix('[')?, &text[end + 1..]);
     let inner = inner

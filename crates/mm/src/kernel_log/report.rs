@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use super::gfp::Gfp;
 use super::group::Group;
-use super::message::{self, Kind, is_row, kind};
+use super::message::{self, Kind, Refused, is_row, kind};
 use super::nodes::NodeSet;
 use super::prefix::strip;
 use super::slab::Slabs;
@@ -74,18 +74,6 @@ pub enum Panic {
     NoneLeft,
     /// Not for memory.
     Other,
-}
-
-/// What refused, as far as words other than the numbers tell.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Refused {
-    /// Nothing tells.
-    #[default]
-    Untold,
-    /// Zones: "Out of memory" without a group, or the page allocator in the call trace.
-    Zones,
-    /// The limit of a control group, by the call trace.
-    Group,
 }
 
 /// A report. What the text does not hold is `None` or empty.

@@ -9,14 +9,11 @@ pub(super) fn head(text: &str, most: usize) -> &str {
     &text[..end]
 }
 
-/// Whether a text begins with the kernel's time since boot, in microseconds.
-pub(super) fn is_stamped(text: &str) -> bool {
-    let inner = text.strip_prefix('[').and_then(|text| text.split_once(']'));
-    let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
-    let stamp = inner.and_then(|(inner, _)| inner.trim_ascii().split_once('.'));
-    stamp.is_some_and(|(seconds, micros)| {
-        !seconds.is_empty() && digits(seconds) && micros.len() == 6 && digits(micros)
-    })
+/// Whether a text begins as lines of a report do that have a list of numbers at their end: a time
+/// within them is another message's.
+pub(super) fn is_of_report(text: &str) -> bool {
+    const BEGIN: [&str; 4] = ["Node ", "lowmem_reserve[]", "Mem-Info", "CPU: "];
+    BEGIN.iter().any(|begin| text.starts_with(begin))
 }
 
 /// The number that a text begins with, and what stands behind it.
