@@ -91,17 +91,37 @@ const BEFORE: &[&str] = &[
 /// with its folder: `/bin/cat /proc/meminfo`.
 #[must_use]
 pub fn hint(command: &str) -> Option<Hint> {
-    let first = command.split(['|', ';']).next().unwrap_or_default();
+    let mut commands = command.split(';').flat_map(|part| part.split("&&"));
+    let first = of_one(commands.next()?)?;
+    Some(
+        commands
+            .filter_map(of_one)
+            .fold(first, |hint, next| match (hint, next) {
+                (Hint::Files(files), Hint::Files(more)) => {
+                    Hint::Files(files.into_iter().chain(more).collect())
+                }
+                (Hint::Other, next) => next,
+                (hint, _) => hint,
+            }),
+    )
+}
+
+/// What a command without those behind it prints.
+fn of_one(command: &str) -> Option<Hint> {
+    let first = command.split('|').next().unwrap_or_default();
     let mut words = first.split_ascii_whitespace().peekable();
     while words.next_if(|word| BEFORE.contains(word)).is_some() {}
     let name = words.next()?;
     let name = name.rsplit('/').next().unwrap_or(name);
     let name = name.strip_suffix(':').unwrap_or(name).trim_matches('`');
-    if !COMMANDS.contains(&name) {
-        return None;
-    }
     let arguments: Vec<&str> = words.collect();
-    Some(of(name, &arguments))
+    let known = match name {
+        // "at" is "cat" whose first letter was not copied.
+        "at" => arguments.iter().all(|word| word.starts_with('/')) && !arguments.is_empty(),
+        "for" => arguments.get(1) == Some(&"in"),
+        name => COMMANDS.contains(&name),
+    };
+    known.then(|| of(name, &arguments))
 }
 
 fn of(name: &str, arguments: &[&str]) -> Hint {

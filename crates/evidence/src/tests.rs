@@ -451,3 +451,28 @@ fn lines_of_meminfo_that_were_asked_for_in_turn_are_of_one_moment() {
     let again = format!("{text}\n$ cat /proc/meminfo\nMemTotal: 16 kB\nMemFree: 1 kB\n");
     assert_eq!(frames(&[split(&again, "")]).len(), 2);
 }
+
+#[test]
+fn outputs_of_commands_in_one_line_are_laid_to_their_files() {
+    let pressure = "some avg10=0.00 avg60=0.00 avg300=0.00 total=1\n";
+    let of = |command: &str| paths(&format!("root@h:~# {command}\n{pressure}"));
+    for command in [
+        "at /proc/pressure/memory",
+        "date; cat /proc/pressure/memory",
+        "cat /proc/meminfo && cat /proc/pressure/memory",
+        "for f in /proc/meminfo /proc/pressure/memory; do cat $f; done",
+    ] {
+        assert_eq!(of(command), ["proc/pressure/memory"], "{command}");
+    }
+    let both = "root@h:~# cat /proc/meminfo && cat /proc/vmstat\nMemTotal: 8 kB\nMemFree: 4 kB\n\
+                nr_free_pages 1\nnr_zone_inactive_anon 2\n";
+    assert_eq!(paths(both), ["proc/meminfo", "proc/vmstat"]);
+    let keys = "root@h:~# sysctl -a | grep vm.\nvm.swappiness = 60\n";
+    assert_eq!(paths(keys), ["proc/sys/vm/swappiness"]);
+    let huge = "/sys/kernel/mm/transparent_hugepage/enabled";
+    let grep = format!(
+        "root@h:~# grep -r . /sys/kernel/mm/transparent_hugepage/\n\
+                        {huge}:always [madvise] never\n"
+    );
+    assert_eq!(paths(&grep), [&huge[1..]]);
+}

@@ -18,6 +18,8 @@ mod tunables;
 mod violation;
 mod words;
 
+use std::io::{self, Write};
+
 use anyhow::{Result, bail};
 
 use crate::tree::{self, Source};
@@ -49,8 +51,8 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         [] => keep(&sources),
         [circles] if circles == "--circles" => {
             let circles = circles::all(&sources);
-            circles.iter().for_each(|circle| println!("{circle}"));
-            Ok(())
+            let text: String = circles.iter().map(|circle| format!("{circle}\n")).collect();
+            show(&mut io::stdout(), &text)
         }
         _ => bail!(
             "expected --circles or nothing, found \"{}\"",
@@ -61,21 +63,31 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
 
 fn keep(sources: &[Source]) -> Result<()> {
     let violations = violations(sources);
-    for violation in &violations {
-        eprintln!("{violation}");
-    }
+    let broken: String = violations.iter().map(|it| format!("{it}\n")).collect();
+    show(&mut io::stderr(), &broken)?;
     if !violations.is_empty() {
         bail!("{} house rules broken", violations.len());
     }
-    println!("tidy: {} rules hold", RULES.len());
-    print!("{}", sizes::table(sources));
+    let mut text = format!(
+        "tidy: {} rules hold\n{}",
+        RULES.len(),
+        sizes::table(sources)
+    );
     if let Some(circle) = circles::all(sources).first() {
-        println!("{}", circle.summary());
+        text.push_str(&format!("{}\n", circle.summary()));
     }
     if let Some(largest) = structs::largest(sources) {
-        println!("{largest}");
+        text.push_str(&format!("{largest}\n"));
     }
-    Ok(())
+    show(&mut io::stdout(), &text)
+}
+
+/// Writes a text; a reader that has gone, as `head` does, wants no more of it.
+fn show(out: &mut impl Write, text: &str) -> Result<()> {
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        done => Ok(done?),
+    }
 }
 
 /// Everything in the checkout that breaks a rule.
@@ -92,6 +104,14 @@ mod tests {
         let violations = violations(&tree::sources(EXTENSIONS).unwrap());
         let text: Vec<String> = violations.iter().map(ToString::to_string).collect();
         assert!(text.is_empty(), "\n{}", text.join("\n"));
+    }
+
+    #[test]
+    fn a_reader_that_has_gone_is_no_error() {
+        let (reader, mut writer) = io::pipe().unwrap();
+        drop(reader);
+        show(&mut writer, "text").unwrap();
+        show(&mut [0_u8; 2].as_mut_slice(), "text").unwrap_err();
     }
 
     /// Runs one rule over files that are made up, and gives back what it says.

@@ -91,13 +91,17 @@ impl<'a> Looked<'a> {
         self.frame.files.iter().filter_map(of_node).collect()
     }
 
-    /// An amount by its name in meminfo, or the same of the areas of swap or of a report.
+    /// An amount by its name in meminfo, or the same of the areas of swap, of `/proc/vmstat` or of
+    /// a report.
     pub(super) fn amount(&self, item: &'static str) -> Fact<Kib> {
-        let of_swaps = || self.of_swaps(item);
+        let of_swaps = || self.of_swaps(item).or_else(|| self.of_vmstat(item));
         match (self.meminfo(), &self.holders) {
             (Ok(meminfo), _) => meminfo.get(item).or_else(of_swaps).ok_or(Missing(item)),
             (Err(missing), None) => of_swaps().ok_or(missing),
-            (Err(missing), Some(holders)) => self.of_report(item, holders).ok_or(missing),
+            (Err(missing), Some(holders)) => {
+                let told = self.of_report(item, holders);
+                told.or_else(|| self.of_vmstat(item)).ok_or(missing)
+            }
         }
     }
 
@@ -112,6 +116,17 @@ impl<'a> Looked<'a> {
             "SwapFree" => Some(sum(|area| Kib(area.size.0.saturating_sub(area.used.0)))),
             _ => None,
         }
+    }
+
+    /// `/proc/vmstat` counts the pages of slab (2.6.19 on).
+    fn of_vmstat(&self, item: &str) -> Option<Kib> {
+        let counter = match item {
+            "SUnreclaim" => "nr_slab_unreclaimable",
+            "SReclaimable" => "nr_slab_reclaimable",
+            _ => return None,
+        };
+        let pages = self.snapshot.vmstat.as_ref()?.get(counter)?;
+        Some(Pages(pages).kib(self.page()))
     }
 
     fn of_report(&self, item: &str, holders: &Holders) -> Option<Kib> {

@@ -117,6 +117,20 @@ fn full_swap_is_found_and_absent_swap_is_not() {
     assert_eq!(meminfo("SwapTotal: 0 kB\nSwapFree: 0 kB\n"), [""; 0]);
 }
 
+/// 262144 pages of 4 KiB are a GiB, from which on an amount is told without MemTotal.
+#[test]
+fn slab_is_found_by_vmstat_alone() {
+    let with = |pages: u64| {
+        let text = format!("nr_free_pages 1000\nnr_slab_unreclaimable {pages}\n");
+        names(&[("proc/vmstat", &text)])
+    };
+    assert_eq!(with(262_144), ["slab-unreclaimable-large"]);
+    assert_eq!(with(262_143), [""; 0]);
+    let meminfo = ("proc/meminfo", "MemTotal: 4000000 kB\nSUnreclaim: 8 kB\n");
+    let vmstat = ("proc/vmstat", "nr_slab_unreclaimable 300000\n");
+    assert_eq!(names(&[meminfo, vmstat]), [""; 0], "meminfo comes first");
+}
+
 #[test]
 fn free_swap_that_swappiness_keeps_from_use_is_found() {
     let text = "MemTotal: 1000 kB\nMemAvailable: 60 kB\nSwapTotal: 1000 kB\nSwapFree: 900 kB\n";

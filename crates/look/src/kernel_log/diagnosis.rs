@@ -53,7 +53,7 @@ pub(super) fn why(
         | Whose::Pids
         | Whose::Container
         | Whose::Vmalloc
-        | Whose::Slab => sentences.extend(elsewhere(report)),
+        | Whose::Slab => sentences.extend(elsewhere(report, context.pages.as_deref())),
         Whose::SysRq | Whose::MinTtl => {}
         Whose::Dump => sentences.extend(of_dump(report, cause)),
         Whose::PageFault if context.of_group().is_some() => {

@@ -169,8 +169,29 @@ fn container(report: &Report) -> String {
     )
 }
 
-/// Where to look for what is not in this log.
-pub(super) fn elsewhere(report: &Report) -> Vec<String> {
+fn held_by_caches(report: &Report) -> Vec<String> {
+    let failed = report.slabs.failed.iter();
+    let held = failed.filter_map(|it| Some(format!("{} holds {}.", it.name, it.bytes()?)));
+    held.take(2).collect()
+}
+
+/// What a slab cache's failure shows, and where its zones and order stand: not in its message.
+fn of_slab(report: &Report, pages: Option<&str>) -> Vec<String> {
+    let mut sentences = held_by_caches(report);
+    sentences.push(match pages {
+        Some(label) => format!(
+            "Which zones refused and which order was asked for stands in the page allocation \
+             failure of the same log (--at {label})."
+        ),
+        None => "The message names neither the zones that refused nor the order, and no page \
+                 allocation failure is in this log: SLUB asks for its pages without that warning."
+            .to_owned(),
+    });
+    sentences
+}
+
+/// Where to look for what is not in this log. `pages` is the label of a page allocation failure.
+pub(super) fn elsewhere(report: &Report, pages: Option<&str>) -> Vec<String> {
     match report.event {
         Event::UserSpace(Killer::Exit137) => vec![
             "Look for \"oom-kill\" or \"Killed process\" in \
@@ -192,13 +213,16 @@ pub(super) fn elsewhere(report: &Report) -> Vec<String> {
              program sees EAGAIN (\"Resource temporarily unavailable\")."
                 .to_owned(),
         ],
-        Event::Slab => report
-            .slabs
-            .failed
-            .iter()
-            .filter_map(|failed| Some(format!("{} holds {}.", failed.name, failed.bytes()?)))
-            .take(2)
-            .collect(),
+        Event::Slab
+            if report
+                .slabs
+                .failed
+                .iter()
+                .all(|failed| failed.group.is_none()) =>
+        {
+            of_slab(report, pages)
+        }
+        Event::Slab => held_by_caches(report),
         Event::Overcommit => vec![
             "vm.overcommit_memory decides (2: up to CommitLimit; 0: one \
             request larger than RAM and swap). Compare Committed_AS with CommitLimit in \

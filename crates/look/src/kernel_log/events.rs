@@ -105,8 +105,14 @@ pub(super) fn context(capture: &Capture) -> Context {
     let reports = failures
         .take(LOOKED_AT)
         .filter_map(|frame| Report::parse(frame.file(PATH)?));
+    let mut labels = capture
+        .frames
+        .iter()
+        .filter_map(|frame| frame.label.as_deref());
+    let pages = labels.find(|label| label.starts_with("allocation-failure"));
     Context {
         failed: reports.flat_map(|report| report.slabs.failed).collect(),
+        pages: pages.map(str::to_owned),
     }
 }
 

@@ -1,6 +1,8 @@
 //! An event of a log as a finding: which cause it has a name for, and what to do about it.
 
-use mm::kernel_log::{Answer, Cause, Event, Failed, Gfp, Holders, Killer, Refusal, Report, Whose};
+use mm::kernel_log::{
+    Answer, Cause, Event, Failed, Gfp, Holders, Killer, Refusal, Report, Whose, ZoneCheck,
+};
 
 use super::diagnosis;
 use super::settings::Settings;
@@ -11,6 +13,8 @@ use crate::findings::{Said, Severity, Sure};
 pub(super) struct Context {
     /// Slab caches that could not grow, of all events.
     pub(super) failed: Vec<Failed>,
+    /// The label of a page allocation that failed, whose report has the zones and the order.
+    pub(super) pages: Option<String>,
 }
 
 impl Context {
@@ -44,9 +48,9 @@ pub(super) fn finding(
     if let Some(not) = settings.would_not.first() {
         said = said.not(not.trim_end_matches('.'));
     }
-    if let Some(collect) = collect(name, report) {
+    if let Some(collect) = collect(name, report, cause) {
         let sure = match name {
-            "group-kernel-limit" | "oom-policy" | "oom-cpuset" => Sure::Likely,
+            "group-kernel-limit" | "oom-policy" | "oom-cpuset" | "oom-machine" => Sure::Likely,
             _ => Sure::Open,
         };
         said = said.unsure(sure, collect);
@@ -160,15 +164,17 @@ fn next(name: &str, report: &Report, settings: &Settings) -> String {
 }
 
 /// What to send where the report does not tell what refused.
-fn collect(name: &str, report: &Report) -> Option<&'static str> {
+fn collect(name: &str, report: &Report, cause: &Cause) -> Option<&'static str> {
     const GROUPS: &str = "cd /sys/fs/cgroup && grep -rs . --include=memory.events \
                           --include=memory.failcnt --include=memory.kmem.failcnt . | grep -v ' 0$'";
     const WHOLE: &str = "dmesg -T | sed -n '/invoked oom-killer/,/Killed process/p'";
     const FAILED: &str = "dmesg -T | sed -n '/page allocation failure/,/pages reserved/p'";
+    let is_untold = |zone: &ZoneCheck| zone.answer == Answer::NoReserve;
     let zones_shown = report.zones.iter().any(mm::kernel_log::Zone::is_whole);
     match name {
         "oom-page-fault" | "oom-unexplained" | "group-kernel-limit" => Some(GROUPS),
         "evidence-cut" => Some(WHOLE),
+        "oom-machine" if report.mixed || cause.zones.iter().any(is_untold) => Some(WHOLE),
         "oom-policy" | "oom-cpuset" if !has_refused(report) => Some(WHOLE),
         "group-limit" if report.group.memory.is_none() => Some(WHOLE),
         _ if report.is_of_2_4() => Some("cat /proc/meminfo /proc/slabinfo; ps aux"),

@@ -19,7 +19,27 @@ pub(super) fn of_zones(report: &Report, cause: &Cause) -> Vec<String> {
     let other = beside.filter(|refusal| !usual.contains(refusal));
     let second = boost.or_else(|| other.into_iter().next());
     sentences.extend(second.map(|refusal| reason(report, cause, refusal)));
+    sentences.extend(untold_reserve(cause).filter(|_| !report.mixed));
+    let mixed = "Lines of two reports are mixed in this one: which of them belongs to which \
+                 request is not told, and the first line of each zone is taken.";
+    sentences.extend(report.mixed.then(|| mixed.to_owned()));
     sentences
+}
+
+/// Zones whose lowmem reserve decides, in a report that does not have it.
+fn untold_reserve(cause: &Cause) -> Option<String> {
+    let zones = cause.zones.iter();
+    let untold = zones.filter(|zone| zone.answer == Answer::NoReserve);
+    let names: Vec<String> = untold
+        .map(|zone| format!("{} (node {})", zone.kind, zone.node))
+        .collect();
+    (!names.is_empty()).then(|| {
+        format!(
+            "Whether {} refused is not known: above the mark a zone still keeps its lowmem \
+             reserve, and the line lowmem_reserve[] is not in this log.",
+            names.join(", ")
+        )
+    })
 }
 
 fn reason(report: &Report, cause: &Cause, refusal: Refusal) -> String {
@@ -33,8 +53,11 @@ fn reason(report: &Report, cause: &Cause, refusal: Refusal) -> String {
     }
     let told = cause.telling(refusal);
     let Some(zone) = told else {
-        return "This report does not show what refused: it has no whole line of a zone."
-            .to_owned();
+        let whole = match cause.zones.is_empty() {
+            true => "it has no whole line of a zone",
+            false => "no zone in it that may serve is below its mark by what is printed",
+        };
+        return format!("This report does not show what refused: {whole}.");
     };
     let name = format!("{} (node {})", zone.kind, zone.node);
     let (free, usable, needed) = (zone.free.0, zone.usable.0, zone.needed().0);
@@ -105,8 +128,13 @@ fn unseen(report: &Report, cause: &Cause, zone: &ZoneCheck, name: &str) -> Strin
 
 /// Zones that are not printed have what is free by the sums over the machine.
 fn not_shown(report: &Report, cause: &Cause) -> String {
-    let shown: Bytes = cause.zones.iter().map(|zone| zone.free.bytes()).sum();
-    let all = report.summary.get("free").map(Pages);
+    let shown: Bytes = cause.zones.iter().map(free_for_it).sum();
+    let movable = report.gfp.as_ref().is_some_and(|gfp| gfp.movable);
+    let cma = report.summary.get("free_cma").filter(|_| !movable);
+    let all = report.summary.get("free").map(|all| match cma {
+        Some(cma) => Pages(all.saturating_sub(cma)),
+        None => Pages(all),
+    });
     let all = all.map(|all| format!("; {} are free on the machine", all.bytes(report.page)));
     format!(
         "The zones that are printed are short: {shown} free{}. Whether a cpuset or a memory \
@@ -151,7 +179,12 @@ fn best(cause: &Cause) -> String {
 
 fn free_on(cause: &Cause, node: u32) -> Bytes {
     let zones = cause.zones.iter().filter(|zone| zone.node == node);
-    zones.map(|zone| zone.free.bytes()).sum()
+    zones.map(free_for_it).sum()
+}
+
+/// What is free without the pages of CMA, where the request may not use those.
+fn free_for_it(zone: &ZoneCheck) -> Bytes {
+    zone.free.saturating_sub(zone.cma).bytes()
 }
 
 fn fragmented(report: &Report, cause: &Cause, zone: &ZoneCheck, name: &str) -> String {
@@ -193,7 +226,7 @@ fn higher(report: &Report, cause: &Cause, zone: &ZoneCheck, name: &str) -> Strin
     };
     format!(
         "{} are free in {name}, which may not serve: {why}. Of those that may, {}.",
-        zone.free,
+        free_for_it(zone),
         best(cause)
     )
 }

@@ -160,3 +160,38 @@ fn a_failed_allocation_is_never_laid_to_the_limit_of_a_group() {
         );
     }
 }
+
+fn said_of(log: &str, label: &str) -> String {
+    let frames = mm::kernel_log::frames(log);
+    let view = View::of(&Capture { frames }, Some(label)).expect("a report");
+    view.kernel_log.expect("a report").diagnosis.join(" ")
+}
+
+#[test]
+fn a_slab_failure_says_that_zone_and_order_stand_elsewhere() {
+    let slab = "SLUB: Unable to allocate memory on node -1, gfp=0x20(GFP_ATOMIC)\n\
+                cache: skbuff_head_cache, object size: 232, buffer size: 256, default order: 1\n\
+                node 0: slabs: 10, objs: 160, free: 0\n";
+    let alone = said_of(slab, "slab-failure-1");
+    assert!(alone.contains("names neither the zones"), "{alone}");
+    let head = "y: page allocation failure: order:1, mode:0x20(GFP_ATOMIC)\n";
+    let between = "[    9.000000] eth0 is up\n".repeat(200);
+    let both = said_of(&format!("{head}{between}{slab}"), "slab-failure-2");
+    assert!(both.contains("(--at allocation-failure-1)"), "{both}");
+}
+
+#[test]
+fn a_reserve_that_is_cut_away_is_said_to_be_missing() {
+    let log = "x invoked oom-killer: gfp_mask=0xcc0(GFP_KERNEL), order=0, oom_score_adj=0\n\
+        Node 0 DMA free:15900kB min:64kB low:80kB high:96kB managed:15908kB\n\
+        Node 0 Normal free:8kB min:1600kB low:2000kB high:2400kB managed:4000000kB\n";
+    let said = said_of(log, "oom-1");
+    assert!(
+        said.contains("All that it may use is used: Normal"),
+        "{said}"
+    );
+    assert!(
+        said.contains("Whether DMA (node 0) refused is not known"),
+        "{said}"
+    );
+}

@@ -71,6 +71,7 @@ pub(super) fn answer(answer: Answer) -> &'static str {
         Answer::Refused => "refused",
         Answer::NoBlock => "no_block",
         Answer::Unknown => "no_free_lists",
+        Answer::NoReserve => "no_lowmem_reserve",
         Answer::Serves => "serves",
     }
 }
@@ -83,6 +84,7 @@ pub(super) fn about_answer(answer: Answer) -> &'static str {
         Answer::Refused => "refused",
         Answer::NoBlock => "no free block of this order",
         Answer::Unknown => "enough pages; the free lists are not in the log",
+        Answer::NoReserve => "above the mark; its lowmem reserve is not told",
         Answer::Serves => "enough when this was printed",
     }
 }

@@ -4,7 +4,8 @@ use alloc::vec::Vec;
 
 use super::holders::has_memory_elsewhere;
 use super::linux_2_4;
-use super::report::{Event, Refused, Report};
+use super::message::Refused;
+use super::report::{Event, Report};
 use super::zone_check::{Answer, COSTLY_ORDER, Request, ZoneCheck, check};
 use crate::units::Kib;
 use crate::zoneinfo::ZoneKind;
@@ -280,7 +281,8 @@ fn refusals(zones: &[ZoneCheck]) -> Vec<Refusal> {
     if holds_much(zones) {
         found.sort_by_key(|refusal| *refusal == Refusal::Shortage);
     }
-    if !zones.iter().any(may_serve) {
+    let tells_why = |zone: &ZoneCheck| may_serve(zone) && zone.answer != Answer::NoReserve;
+    if !zones.iter().any(tells_why) {
         found.push(Refusal::NotShown);
     }
     found
@@ -402,6 +404,19 @@ mod tests {
         assert_eq!(with(165_000, 100_000), little);
         assert_eq!(with(90_000, 100_000), [Refusal::Shortage]);
         assert_eq!(with(190_000, 0), [Refusal::Shortage]);
+    }
+
+    /// Kernels 5.0 to 5.2 print no boost, and keep it: low is less than a quarter above min.
+    #[test]
+    fn a_boost_that_is_not_printed_is_told_by_the_marks() {
+        let with = |low| {
+            let zone = format!("free:190000kB min:200000kB low:{low}kB high:{low}kB");
+            Cause::of(&report(KILL, "5.2.0", &zone, "1*4kB (U) = 4kB"))
+        };
+        let boosted = with(225_000);
+        assert_eq!(boosted.refusals[0], Refusal::Boost);
+        assert_eq!(boosted.zones[0].boost, Kib(200_000 - 100_000 - 16));
+        assert_eq!(with(250_000).refusals, [Refusal::Shortage]);
     }
 
     /// A kill for a cpuset prints its nodes alone, and says so behind the table of processes.

@@ -5,11 +5,13 @@ use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use super::joined::{behind_stamp, joined};
+use super::line::{Line, Origin, Source};
 use super::linux_2_4;
 use super::message::{
     Kind, container_limit, goes_on, is_bare_node, is_piece, is_row, kind, tells_oom,
 };
-use super::prefix::{Line, Source, common, strip};
+use super::prefix::{common, strip};
 use super::slab;
 use super::user_space::Killer;
 use crate::mail;
@@ -28,8 +30,10 @@ const LONGEST_REPORT: usize = 4 << 20;
 const MOST_EVENTS: usize = 20_000;
 /// Text of all reports; beyond it the rows of processes are left out.
 const MOST_TEXT: usize = 48 << 20;
-/// Hosts whose reports may be open at once.
-const MOST_HOSTS: usize = 16;
+/// Reports that may be open at once: of several hosts, or of tasks that print at the same time.
+const MOST_OPEN: usize = 16;
+/// Messages that stand in one line.
+const MOST_JOINED: usize = 64;
 /// Messages of one kind that stand together in one event.
 const TOGETHER: usize = 200;
 
@@ -50,11 +54,11 @@ pub(super) fn events(text: &str) -> (Vec<Event>, usize) {
     let before = common(text);
     for (_, line) in mail::lines(text) {
         let mut line = strip(line.strip_prefix(before).unwrap_or(&line));
-        if let Some(host) = log.only_other_host(&line.host) {
-            line.host = host;
+        if let Some(origin) = log.only_other(&line.origin) {
+            line.origin = origin;
         }
         for part in line.text.split('\n').flat_map(|part| part.split("#012")) {
-            log.message(&line, part.trim_ascii());
+            log.messages(&line, part.trim_ascii());
         }
     }
     log.finish()
@@ -79,10 +83,10 @@ struct Open {
     number: usize,
 }
 
-/// A log with several hosts has a report open for each.
+/// A log with several hosts has a report open for each, and for each task or CPU that prints one.
 #[derive(Debug, Default)]
 struct Log {
-    open: BTreeMap<String, Open>,
+    open: BTreeMap<Origin, Open>,
     done: Vec<(usize, Event)>,
     begun: usize,
     text: usize,
@@ -90,12 +94,30 @@ struct Log {
 }
 
 impl Log {
-    /// The host of the only open report, where either it or the line names none: the first line of
-    /// a paste and broken lines often lack what stands before the others.
-    fn only_other_host(&self, host: &str) -> Option<String> {
+    /// The origin of the only open report, where either it or the line names none: the first line
+    /// of a paste and broken lines often lack what stands before the others.
+    fn only_other(&self, origin: &Origin) -> Option<Origin> {
         let only = self.open.keys().next().filter(|_| self.open.len() == 1)?;
-        let unnamed = host.is_empty() || only.is_empty();
-        (unnamed && only != host).then(|| only.clone())
+        let unnamed = origin.is_unknown() || only.is_unknown();
+        (unnamed && only != origin).then(|| only.clone())
+    }
+
+    /// The messages of a line: where a CPU ended its own without a newline, another stands behind.
+    fn messages(&mut self, line: &Line<'_>, text: &str) {
+        let mut line = line.without_text();
+        let mut text = text;
+        for _ in 0..MOST_JOINED {
+            let Some((first, rest)) = joined(text) else {
+                break;
+            };
+            self.message(&line, first);
+            let (origin, message) = behind_stamp(rest);
+            if !origin.is_unknown() {
+                line.origin = origin;
+            }
+            text = message;
+        }
+        self.message(&line, text);
     }
 
     fn message(&mut self, line: &Line<'_>, text: &str) {
@@ -132,7 +154,7 @@ impl Log {
             Kind::StallHead => self.begin("allocation-stall", line, text),
             Kind::VmallocHead => self.begin("vmalloc-failure", line, text),
             Kind::DumpHead => self.begin("memory-dump", line, text),
-            Kind::SlabHead if !self.open.contains_key(&line.host) => {
+            Kind::SlabHead if !self.open.contains_key(&line.origin) => {
                 self.gather("slab-failure", line, text);
             }
             kind @ (Kind::Chosen | Kind::Killed) => self.kill(kind, line, text),
@@ -154,7 +176,7 @@ impl Log {
     /// Whether a line tells more of the cache that could not grow.
     fn goes_on_with_slab(&self, line: &Line<'_>, text: &str) -> bool {
         let last = self.done.last().map(|(_, event)| event.label);
-        let alone = !self.open.contains_key(&line.host);
+        let alone = !self.open.contains_key(&line.origin);
         alone && last == Some("slab-failure") && slab::is_line(text)
     }
 
@@ -184,7 +206,7 @@ impl Log {
     }
 
     fn trace(&mut self, line: &Line<'_>, text: &str) {
-        if let Some(open) = self.open.get_mut(&line.host) {
+        if let Some(open) = self.open.get_mut(&line.origin) {
             open.push(text);
             open.foreign += 1;
         }
@@ -229,11 +251,12 @@ impl Log {
     }
 
     fn begin(&mut self, label: &'static str, line: &Line<'_>, text: &str) {
-        self.close(&line.host);
-        if self.open.len() >= MOST_HOSTS
-            && let Some(host) = self.open.keys().next().cloned()
+        self.close(&line.origin);
+        let oldest = self.open.iter().min_by_key(|(_, open)| open.number);
+        if self.open.len() >= MOST_OPEN
+            && let Some(origin) = oldest.map(|(origin, _)| origin.clone())
         {
-            self.close(&host);
+            self.close(&origin);
         }
         let number = self.number();
         let mut open = Open {
@@ -243,7 +266,7 @@ impl Log {
             ..Open::default()
         };
         open.push(text);
-        self.open.insert(line.host.clone(), open);
+        self.open.insert(line.origin.clone(), open);
     }
 
     fn number(&mut self) -> usize {
@@ -253,7 +276,7 @@ impl Log {
 
     /// The choice or the kill: part of the report that is open, or an event whose report is lost.
     fn kill(&mut self, kind: Kind, line: &Line<'_>, text: &str) {
-        let belongs = self.open.get(&line.host).is_some_and(|open| {
+        let belongs = self.open.get(&line.origin).is_some_and(|open| {
             let next = match kind {
                 Kind::Chosen => open.chosen || open.killed,
                 _ => open.killed,
@@ -263,7 +286,7 @@ impl Log {
         if !belongs {
             self.begin("oom", line, text);
         }
-        if let Some(open) = self.open.get_mut(&line.host) {
+        if let Some(open) = self.open.get_mut(&line.origin) {
             if belongs {
                 open.push(text);
             }
@@ -275,14 +298,14 @@ impl Log {
 
     /// A part of a report; without an open one it is the rest of a report whose beginning is lost.
     fn body(&mut self, line: &Line<'_>, text: &str) {
-        if !self.open.contains_key(&line.host) {
+        if !self.open.contains_key(&line.origin) {
             if !begins_a_rest(text) {
                 return;
             }
             return self.begin("oom", line, text);
         }
         let full = self.text > MOST_TEXT;
-        let Some(open) = self.open.get_mut(&line.host) else {
+        let Some(open) = self.open.get_mut(&line.origin) else {
             return;
         };
         if open.killed && begins_a_rest(text) {
@@ -299,8 +322,8 @@ impl Log {
 
     /// The rest of a broken line, or another message.
     fn other(&mut self, line: &Line<'_>, text: &str) {
-        let Some(open) = self.open.get_mut(&line.host) else {
-            return;
+        let Some(open) = self.open.get_mut(&line.origin) else {
+            return self.foreign(&line.origin.host);
         };
         let broken = !line.prefixed && goes_on(open.last(), text);
         if broken || is_piece(open.last(), text) {
@@ -314,15 +337,28 @@ impl Log {
         if text.starts_with("CPU:") || text.contains("Comm:") || text.contains(" #") {
             open.push(text);
         }
-        open.foreign += 1;
-        let most = if open.killed { AFTER_KILL } else { FOREIGN };
-        if open.foreign > most {
-            self.close(&line.host);
-        }
+        self.foreign(&line.origin.host);
     }
 
-    fn close(&mut self, host: &str) {
-        if let Some(open) = self.open.remove(host) {
+    /// Counts a message that belongs to no report; after many the reports of its host are over.
+    fn foreign(&mut self, host: &str) {
+        let mut over = Vec::new();
+        for (origin, open) in self
+            .open
+            .iter_mut()
+            .filter(|(origin, _)| origin.host == host)
+        {
+            open.foreign += 1;
+            let most = if open.killed { AFTER_KILL } else { FOREIGN };
+            if open.foreign > most {
+                over.push(origin.clone());
+            }
+        }
+        over.iter().for_each(|origin| self.close(origin));
+    }
+
+    fn close(&mut self, origin: &Origin) {
+        if let Some(open) = self.open.remove(origin) {
             let label = match open.label {
                 "oom" if !open.oom => "memory-dump",
                 label => label,
@@ -341,10 +377,8 @@ impl Log {
     }
 
     fn finish(mut self) -> (Vec<Event>, usize) {
-        let hosts: Vec<String> = self.open.keys().cloned().collect();
-        for host in hosts {
-            self.close(&host);
-        }
+        let origins: Vec<Origin> = self.open.keys().cloned().collect();
+        origins.iter().for_each(|origin| self.close(origin));
         self.done.sort_by_key(|(number, _)| *number);
         let events = self.done.into_iter().map(|(_, event)| event).collect();
         (events, self.left_out)

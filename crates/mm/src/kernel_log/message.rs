@@ -1,7 +1,6 @@
 //! Which messages belong to a report, told by their shape alone.
 
 use super::linux_2_4;
-use super::report::Refused;
 use super::text::leading_number;
 
 /// What a message is to the log it stands in.
@@ -41,6 +40,18 @@ pub(super) enum Kind {
     Body,
     /// Nothing to do with memory.
     Other,
+}
+
+/// What refused, as far as words other than the numbers tell.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Refused {
+    /// Nothing tells.
+    #[default]
+    Untold,
+    /// Zones: "Out of memory" without a group, or the page allocator in the call trace.
+    Zones,
+    /// The limit of a control group, by the call trace.
+    Group,
 }
 
 /// How the lines of a report begin that have no other sign.

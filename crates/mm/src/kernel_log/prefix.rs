@@ -9,6 +9,7 @@ use alloc::string::String;
 
 use super::date::{self, since_boot};
 use super::journal;
+use super::line::{Line, Origin, Source};
 use crate::units::Nanos;
 
 /// Prefixes of one line at most: a bound for the loop.
@@ -22,34 +23,6 @@ const FACILITIES: [&str; 12] = [
     "kern", "user", "mail", "daemon", "auth", "syslog", "lpr", "news", "uucp", "cron", "authpriv",
     "ftp",
 ];
-
-/// Which program a line is from.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) enum Source {
-    /// Nothing says.
-    #[default]
-    Unknown,
-    /// The kernel.
-    Kernel,
-    /// Another program, by name.
-    Program(String),
-}
-
-/// A line without its prefixes.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Line<'a> {
-    /// Nanoseconds since boot, or since 1970 where the stamp is a date with its year; 0 where there
-    /// is none.
-    pub(super) at: Nanos,
-    /// The host that a log of several names.
-    pub(super) host: String,
-    /// Which program wrote it.
-    pub(super) source: Source,
-    /// Whether anything but quoting stood before the text.
-    pub(super) prefixed: bool,
-    /// The message.
-    pub(super) text: Cow<'a, str>,
-}
 
 /// Takes off what stands before the message.
 pub(super) fn strip(line: &str) -> Line<'_> {
@@ -65,7 +38,7 @@ fn owned(line: &str) -> Line<'static> {
     Line {
         text: Cow::Owned(read.text.into_owned()),
         at: read.at,
-        host: read.host,
+        origin: read.origin,
         source: read.source,
         prefixed: read.prefixed,
     }
@@ -103,7 +76,10 @@ fn of_journal(entry: journal::Entry) -> Line<'static> {
         } else {
             inner.at
         },
-        host: entry.host,
+        origin: Origin {
+            host: entry.host,
+            caller: inner.origin.caller,
+        },
         source,
         prefixed: true,
         text: inner.text,
@@ -137,10 +113,14 @@ impl<'a> Reader<'a> {
         if self.header(dated) {
             return;
         }
+        if let Some((caller, rest)) = caller(rest) {
+            self.line.origin.caller = caller.into();
+            return self.stamp(Nanos::ZERO, rest);
+        }
         let found = match rest.as_bytes().first() {
             Some(b'<') => priority(rest).map(|rest| (Nanos::ZERO, rest)),
             Some(b'[') => bracket(rest),
-            Some(b'0'..=b'9') => raw(rest),
+            Some(b'0'..=b'9') => self.raw(rest),
             _ => facility(rest).map(|rest| (Nanos::ZERO, rest)),
         };
         if let Some((at, rest)) = found {
@@ -153,6 +133,20 @@ impl<'a> Reader<'a> {
             self.dated = !date.contains(',');
             self.stamp(at, after);
         }
+    }
+
+    /// After "6,1234,5678901,-;", the form of `/dev/kmsg` and of netconsole's extended messages.
+    /// The third number is in microseconds; the caller may stand behind it.
+    fn raw(&mut self, text: &'a str) -> Option<(Nanos, &'a str)> {
+        let end = super::text::head(text, HEADER).find(';')?;
+        let mut fields = text[..end].split(',');
+        let mut number = || fields.next().filter(|field| digits(field));
+        let (_, _, micros) = (number()?, number()?, number()?);
+        let at = micros.parse::<u64>().unwrap_or(0).saturating_mul(1000);
+        if let Some(caller) = fields.find_map(|field| field.strip_prefix("caller=")) {
+            self.line.origin.caller = caller.into();
+        }
+        Some((Nanos(at), &text[end + 1..]))
     }
 
     /// A stamp since boot is worth more than a date without its year.
@@ -196,7 +190,7 @@ impl<'a> Reader<'a> {
             name => Source::Program(name.into()),
         };
         if !host.is_empty() {
-            self.line.host = host.into();
+            self.line.origin.host = host.into();
         }
         self.rest = message.trim_ascii_start();
         true
@@ -205,7 +199,7 @@ impl<'a> Reader<'a> {
     /// A header of a kind that nobody told us about still says "kernel:", or has the kernel's own
     /// time behind it. Whether more prefixes may follow.
     fn fall_back(&mut self) -> bool {
-        if self.line.source != Source::Unknown {
+        if self.line.source != Source::Unknown || super::text::is_of_report(self.rest) {
             return false;
         }
         let head = super::text::head(self.rest, HEADER);
@@ -324,17 +318,6 @@ fn priority(text: &str) -> Option<&str> {
     Some(versioned.unwrap_or(rest))
 }
 
-/// After "6,1234,5678901,-;", the form of `/dev/kmsg` and of netconsole's extended messages. The
-/// third number is in microseconds.
-fn raw(text: &str) -> Option<(Nanos, &str)> {
-    let end = super::text::head(text, HEADER).find(';')?;
-    let mut fields = text[..end].split(',');
-    let mut number = || fields.next().filter(|field| digits(field));
-    let (_, _, micros) = (number()?, number()?, number()?);
-    let at = micros.parse::<u64>().unwrap_or(0).saturating_mul(1000);
-    Some((Nanos(at), &text[end + 1..]))
-}
-
 /// After `dmesg -x`'s "kern  :warn  : ".
 fn facility(text: &str) -> Option<&str> {
     let (facility, rest) = text.split_once(':')?;
@@ -346,9 +329,17 @@ fn facility(text: &str) -> Option<&str> {
     fits.then(|| rest.trim_ascii_start())
 }
 
-/// After "[12345.678901] ", "[  +0.001] ", "[Mon Jan  1 00:00:00 2024] ", "[ T123] " and the like,
-/// but not after the "[ 1234] " of a table of processes.
-fn bracket(text: &str) -> Option<(Nanos, &str)> {
+/// The caller of "[ T123] " or "[    C0] ", and what stands behind it.
+pub(super) fn caller(text: &str) -> Option<(&str, &str)> {
+    let end = super::text::head(text, 64).find(']')?;
+    let caller = text[..end].strip_prefix('[')?.trim_ascii();
+    let is_caller = caller.strip_prefix(['T', 'C']).is_some_and(digits);
+    is_caller.then(|| (caller, &text[end + 1..]))
+}
+
+/// After "[12345.678901] ", "[  +0.001] ", "[Mon Jan  1 00:00:00 2024] " and the like, but not
+/// after the "[ 1234] " of a table of processes.
+pub(super) fn bracket(text: &str) -> Option<(Nanos, &str)> {
     let end = super::text::head(text, 64).find(']')?;
     let (inner, rest) = (text[..end].strip_prefix('[')?, &text[end + 1..]);
     let inner = inner
@@ -356,10 +347,6 @@ fn bracket(text: &str) -> Option<(Nanos, &str)> {
         .trim_start_matches('<')
         .trim_end_matches('>')
         .trim_ascii();
-    let caller = inner.strip_prefix(['T', 'C']).is_some_and(digits);
-    if caller {
-        return Some((Nanos::ZERO, rest));
-    }
     if let Some((at, _)) = date::leading(inner) {
         return Some((at, rest));
     }
@@ -402,7 +389,11 @@ mod tests {
         let text = alloc::format!("{prefix}{MESSAGE}\r");
         let line = strip(&text);
         assert_eq!(line.text, MESSAGE, "{prefix}");
-        assert_eq!((line.at.0, line.host.as_str()), (at, host), "{prefix}");
+        assert_eq!(
+            (line.at.0, line.origin.host.as_str()),
+            (at, host),
+            "{prefix}"
+        );
         assert!(!matches!(line.source, Source::Program(_)), "{prefix}");
     }
 

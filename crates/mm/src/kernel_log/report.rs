@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use super::gfp::Gfp;
 use super::group::Group;
 use super::linux_2_4;
-use super::message::{self, Kind, is_row, kind};
+use super::message::{self, Kind, Refused, is_row, kind};
 use super::nodes::NodeSet;
 use super::prefix::strip;
 use super::slab::Slabs;
@@ -77,18 +77,6 @@ pub enum Panic {
     Other,
 }
 
-/// What refused, as far as words other than the numbers tell.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Refused {
-    /// Nothing tells.
-    #[default]
-    Untold,
-    /// Zones: "Out of memory" without a group, or the page allocator in the call trace.
-    Zones,
-    /// The limit of a control group, by the call trace.
-    Group,
-}
-
 /// A report. What the text does not hold is `None` or empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
@@ -131,6 +119,8 @@ pub struct Report {
     pub zones: Vec<Zone>,
     /// Whether free blocks are listed of a zone whose line is not there: the log begins behind it.
     pub misses_zones: bool,
+    /// Whether the lines of two reports are mixed: a zone has two lines that differ.
+    pub mixed: bool,
     /// Pools of huge pages.
     pub huge_pages: Vec<HugePages>,
     /// Page frames of RAM.
@@ -329,7 +319,7 @@ impl Report {
 
     fn zone_line(&mut self, line: ZoneLine) {
         match line {
-            ZoneLine::Zone(zone) if self.zones.len() < MOST => self.zones.push(zone),
+            ZoneLine::Zone(zone) => self.zone(zone),
             ZoneLine::Reserve(reserve) => {
                 if let Some(zone) = self.zones.last_mut() {
                     zone.reserve = reserve;
@@ -342,11 +332,26 @@ impl Report {
                     None => self.misses_zones = true,
                 }
             }
-            ZoneLine::Node(node) if self.nodes.len() < MOST => self.nodes.push(node),
+            ZoneLine::Node(node) => {
+                let known = self.nodes.iter().any(|other| other.node == node.node);
+                if !known && self.nodes.len() < MOST {
+                    self.nodes.push(node);
+                }
+            }
             ZoneLine::HugePages(pool) if self.huge_pages.len() < MOST => {
                 self.huge_pages.push(pool);
             }
             _ => {}
+        }
+    }
+
+    /// Of two lines of a zone the first counts: what is added up would count it twice.
+    fn zone(&mut self, zone: Zone) {
+        let same = |other: &&Zone| other.node == zone.node && other.kind == zone.kind;
+        match self.zones.iter().find(same) {
+            Some(other) => self.mixed |= other.items != zone.items,
+            None if self.zones.len() < MOST => self.zones.push(zone),
+            None => {}
         }
     }
 
@@ -401,6 +406,10 @@ impl Report {
                 Some(Panic::Other) => Dump::Panic,
                 _ => Dump::Untold,
             });
+        }
+        if self.mixed {
+            // Whose zone a reserve stands behind is not told.
+            self.zones.iter_mut().for_each(|zone| zone.reserve.clear());
         }
         let release = self.version();
         self.gfp = Gfp::in_message(&self.head, release);

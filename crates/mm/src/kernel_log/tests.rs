@@ -247,3 +247,97 @@ fn linux_2_4_says_that_an_allocation_failed_and_whom_it_killed() {
     assert_eq!(report.killed[0].name, "a.out");
     assert!(report.gfp.expect("flags").highmem);
 }
+
+/// `CONFIG_PRINTK_CALLER` says which task prints: two failures at once are two reports.
+#[test]
+fn reports_of_two_tasks_between_each_other_stay_apart() {
+    let log = "\
+        [   10.000001][  T100] a: page allocation failure: order:0, mode:0x820(GFP_ATOMIC)\n\
+        [   10.000002][   C1] b: page allocation failure: order:3, mode:0x820(GFP_ATOMIC)\n\
+        [   10.000003][  T100] CPU: 0 PID: 100 Comm: a Not tainted 6.6.1 #1\n\
+        [   10.000004][   C1] CPU: 1 PID: 200 Comm: b Not tainted 6.6.1 #1\n\
+        [   10.000005][  T100] Node 0 Normal free:40kB min:800kB low:900kB high:1000kB \
+        managed:90000kB\n\
+        [   10.000006][   C1] Node 0 Normal free:44kB min:800kB low:900kB high:1000kB \
+        managed:90000kB\n\
+        [   10.000007][  T100] lowmem_reserve[]: 0 0 0\n\
+        [   10.000008][   C1] lowmem_reserve[]: 0 0 0\n\
+        [   10.000009][  T100] 11 pages RAM\n[   10.000010][   C1] 11 pages RAM\n";
+    let reports: Vec<Report> = frames(log)
+        .iter()
+        .filter_map(|frame| Report::parse(&frame.files[PATH]))
+        .collect();
+    let told = |report: &Report| {
+        let free = report.zones[0].kib("free").0;
+        (report.task.clone(), report.order, free, report.mixed)
+    };
+    assert_eq!(told(&reports[0]), ("a".into(), Some(0), 40, false));
+    assert_eq!(told(&reports[1]), ("b".into(), Some(3), 44, false));
+    assert_eq!(reports.len(), 2);
+}
+
+/// Without the caller nothing keeps them apart, and the report says that it is mixed.
+#[test]
+fn a_report_with_two_lines_of_a_zone_is_mixed() {
+    let zone = |free| {
+        alloc::format!(
+            "Node 0 Normal free:{free}kB min:800kB low:900kB high:1000kB managed:90000kB\n"
+        )
+    };
+    let head = "b: page allocation failure: order:0, mode:0x820(GFP_ATOMIC)\n";
+    let of = |a, b| {
+        let text = alloc::format!("{head}{}{}lowmem_reserve[]: 0 0 0\n", zone(a), zone(b));
+        Report::parse(&text).expect("a report")
+    };
+    let mixed = of(40, 44);
+    assert!(mixed.mixed && mixed.zones.len() == 1);
+    assert!(!of(40, 40).mixed, "a console prints a line twice");
+}
+
+#[test]
+fn two_messages_in_one_line_are_two() {
+    let log = "[    2.500000] x invoked oom-killer: gfp_mask=0xcc0(GFP_KERNEL), order=0\n\
+        [    2.500001] Node 0 DMA free:15900kB min:64kB low:80kB high:96kB managed:15908kB\n\
+        [    2.500002] lowmem_reserve[]: 0 2974 7000 7000Node 0 DMA32 free:8kB min:16kB low:20kB \
+        high:24kB managed:3000000kB\n\
+        [    2.500003] lowmem_reserve[]: 0 0 4026 4026<4>[    2.500004] Node 0 Normal free:8kB \
+        min:16kB low:20kB high:24kB managed:4000000kB\n";
+    let frames = frames(log);
+    let report = Report::parse(&frames[0].files[PATH]).expect("a report");
+    let reserves: Vec<usize> = report.zones.iter().map(|zone| zone.reserve.len()).collect();
+    assert_eq!(reserves, [4, 4, 0]);
+    assert_eq!(report.zones[0].reserve[3], crate::units::Pages(7000));
+    assert_eq!(Cause::of(&report).refusals, [Refusal::Shortage]);
+    assert_eq!(
+        labels("Node 0 is what lowmem_reserve[]: is about, he wrote\n").len(),
+        0
+    );
+}
+
+/// A zone above its mark may still keep its reserve: without that line nobody knows.
+#[test]
+fn without_the_lowmem_reserve_a_lower_zone_is_not_said_to_serve() {
+    let zones = "Node 0 DMA free:15900kB min:64kB low:80kB high:96kB managed:15908kB\n\
+        RESERVE\nNode 0 Normal free:FREEkB min:1600kB low:1700kB high:1800kB managed:4000000kB\n";
+    let of = |reserve: &str, free: &str| {
+        let zones = zones.replace("RESERVE", reserve).replace("FREE", free);
+        let head = "x invoked oom-killer: gfp_mask=0xcc0(GFP_KERNEL), order=0";
+        Cause::of(&Report::parse(&alloc::format!("{head}\n{zones}")).expect("a report"))
+    };
+    let cut = of("", "8");
+    assert_eq!(cut.refusals, [Refusal::Shortage]);
+    assert_eq!(cut.zones[0].answer, Answer::NoReserve);
+    assert_eq!(
+        of("lowmem_reserve[]: 0 0 7000 7000", "8").zones[0].answer,
+        Answer::Refused
+    );
+    assert_eq!(
+        of("lowmem_reserve[]: 0 0 0 0", "8").refusals,
+        [Refusal::Unseen]
+    );
+    assert_eq!(
+        of("", "9000").refusals,
+        [Refusal::Unseen],
+        "Normal has none above it"
+    );
+}

@@ -9,6 +9,13 @@ pub(super) fn head(text: &str, most: usize) -> &str {
     &text[..end]
 }
 
+/// Whether a text begins as lines of a report do that have a list of numbers at their end: a time
+/// within them is another message's.
+pub(super) fn is_of_report(text: &str) -> bool {
+    const BEGIN: [&str; 4] = ["Node ", "lowmem_reserve[]", "Mem-Info", "CPU: "];
+    BEGIN.iter().any(|begin| text.starts_with(begin))
+}
+
 /// The number that a text begins with, and what stands behind it.
 pub(super) fn leading_number(text: &str) -> Option<(u64, &str)> {
     let end = text.bytes().take_while(u8::is_ascii_digit).count();

@@ -27,6 +27,8 @@ pub enum Answer {
     NoBlock,
     /// Enough pages; the report has no free lists that would tell of blocks.
     Unknown,
+    /// Above the mark; the report does not say what the zone keeps back from this request.
+    NoReserve,
     /// It could have served when the report was printed.
     Serves,
 }
@@ -58,7 +60,7 @@ pub struct ZoneCheck {
     pub boost: Kib,
     /// What is left of the min mark for this request.
     pub mark: Kib,
-    /// What the zone keeps from requests that could use a higher zone.
+    /// What the zone keeps from requests that could use a higher zone; 0 where it is not told.
     pub reserve: Kib,
     /// The most that it keeps from any request.
     pub largest_reserve: Kib,
@@ -138,6 +140,7 @@ fn one(report: &Report, request: &Request, layout: &[ZoneKind], zone: &Zone) -> 
         .saturating_sub(highatomic)
         .saturating_sub(rest);
     let min = zone.kib("min");
+    let kept = reserve(report, layout, zone, highest);
     let mut check = ZoneCheck {
         node: zone.node,
         kind: zone.kind,
@@ -149,9 +152,9 @@ fn one(report: &Report, request: &Request, layout: &[ZoneKind], zone: &Zone) -> 
         min,
         low: zone.kib("low"),
         high: zone.kib("high"),
-        boost: zone.kib("boost"),
+        boost: boost(report, zone),
         mark: Kib(gfp.mark(min.0)),
-        reserve: reserve(layout, zone, highest).kib(report.page),
+        reserve: kept.unwrap_or_default().kib(report.page),
         largest_reserve: zone
             .reserve
             .iter()
@@ -164,7 +167,10 @@ fn one(report: &Report, request: &Request, layout: &[ZoneKind], zone: &Zone) -> 
             .get("managed")
             .map_or_else(|| zone.kib("present"), Kib),
     };
-    check.answer = answer(report, request, zone, &check);
+    check.answer = match answer(report, request, zone, &check) {
+        Answer::Serves | Answer::Unknown | Answer::NoBlock if kept.is_none() => Answer::NoReserve,
+        answer => answer,
+    };
     check
 }
 
@@ -178,6 +184,19 @@ fn free_cma(report: &Report, zone: &Zone) -> Kib {
         alone.then_some(total)
     };
     told.or_else(total).unwrap_or_default()
+}
+
+/// The boost that the line has, or where it has none the least that the marks tell: a boost raises
+/// all three, and low lies at least a quarter of the min mark without it above
+/// (`__setup_per_zone_wmarks`, 5.0 on). Rounding takes less than four pages.
+fn boost(report: &Report, zone: &Zone) -> Kib {
+    let told = zone.items.get("boost").map(Kib);
+    let by_marks = || {
+        let gap = zone.kib("low").saturating_sub(zone.kib("min"));
+        let most = Kib(gap.0.saturating_mul(4)).saturating_add(Pages(4).kib(report.page));
+        zone.kib("min").saturating_sub(most)
+    };
+    told.unwrap_or_else(by_marks)
 }
 
 /// Since 6.13 what is free of it is printed, and that is what the allocator takes off; before, the
@@ -242,11 +261,14 @@ fn may_take(block: &Blocks, gfp: &Gfp) -> bool {
 }
 
 /// What the zone keeps from a request that could use `highest`, by its place in the printed list.
-fn reserve(layout: &[ZoneKind], zone: &Zone, highest: ZoneKind) -> Pages {
+/// Where the list is not there: nothing, if its node has no higher zone that the request could use.
+fn reserve(report: &Report, layout: &[ZoneKind], zone: &Zone, highest: ZoneKind) -> Option<Pages> {
     let at = layout.iter().rposition(|kind| *kind <= highest);
-    at.and_then(|at| zone.reserve.get(at))
-        .copied()
-        .unwrap_or_default()
+    let told = at.and_then(|at| zone.reserve.get(at)).copied();
+    let above =
+        |other: &&Zone| other.node == zone.node && other.kind > zone.kind && other.kind <= highest;
+    let mut above = report.zones.iter().filter(above);
+    told.or_else(|| (!above.any(Zone::is_populated)).then_some(Pages(0)))
 }
 
 /// The zones that this kernel was built with: those of the report, `Normal` and `Movable`, and of
