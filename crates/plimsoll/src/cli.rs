@@ -70,12 +70,13 @@ enum Verb {
 /// # Errors
 /// A [`Usage`] in one line; help and version are printed here and end the process.
 pub(crate) fn parse() -> anyhow::Result<Cli> {
+    let words = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
     Cli::try_parse().map_err(|error| match (error.exit_code(), error.kind()) {
         (code @ 0, _) | (code, ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand) => {
             term::help(&error.render());
             std::process::exit(code)
         }
-        _ => Usage::new(&error, &verb(std::env::args().skip(1))).into(),
+        _ => Usage::new(&error, &verb(words.skip(1))).into(),
     })
 }
 

@@ -13,6 +13,9 @@ use super::event::{Event, NAME, Task};
 const LANES: usize = 128;
 const FILES: usize = 200_000;
 
+/// The largest file: the model has 7 bytes for each of its pages.
+const LARGEST: u64 = 256 << 30;
+
 /// How much less than the truth the kernel may say of CPU time: a tick of 100 Hz.
 const TICK: Nanos = Nanos(10_000_000);
 
@@ -144,7 +147,7 @@ impl<'p> Lanes<'p> {
         if let Some(&number) = self.files.get(&event.file) {
             return Some(number);
         }
-        let has_room = self.files.len() < FILES;
+        let has_room = self.files.len() < FILES && event.size <= LARGEST;
         has_room.then(|| {
             let number = self.writer.file(Bytes(event.size));
             self.size = self.size.saturating_add(event.size);

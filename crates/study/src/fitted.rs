@@ -15,7 +15,7 @@ use mm::units::{Bytes, Nanos};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::{ArmError, Study};
+use super::{ArmError, Study, observed};
 use mm::quantity;
 
 pub use disk::DiskKind;
@@ -216,8 +216,8 @@ impl Edits<'_> {
         let size = |value: &Spanned<DeValue<'_>>| quantity::size(value.get_ref().as_str()?).ok();
         match (self.is_recorded, size(value), size(memory)) {
             (true, Some(available), Some(old)) => {
-                let used = old.0.saturating_sub(available.0);
-                self.replace(value.span(), amount(Bytes(new.0.saturating_sub(used))));
+                let available = observed::available(available, old, new);
+                self.replace(value.span(), amount(available));
             }
             _ => self.replace(key.span().start..value.span().end, ""),
         }

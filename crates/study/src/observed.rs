@@ -15,6 +15,9 @@ const RECORDED: &[&str] = &["kernel", "for", "by", "lost", "passed-over", "read-
 /// How long the name of a stream may be.
 const NAME: usize = 40;
 
+/// The longest text about a recording.
+const LONGEST: usize = 300;
+
 /// The longest streams, whose times are measures.
 const MEASURED: usize = 3;
 
@@ -61,13 +64,22 @@ pub struct Load<'a> {
 pub(super) fn observed(node: &Node<'_>) -> Result<Observed, StudyError> {
     let table = node.table(RECORDED)?;
     Ok(Observed {
-        kernel: table.need("kernel")?.text()?.to_owned(),
+        kernel: short(&table.need("kernel")?)?,
         time: table.need("for")?.some_duration()?,
-        by: table.need("by")?.text()?.to_owned(),
+        by: short(&table.need("by")?)?,
         lost: table.or("lost", 0, |n| n.count(0, i64::MAX))?,
         passed_over: table.or("passed-over", 0, |n| n.count(0, i64::MAX))?,
         read_in: table.need("read-in")?.size()?,
     })
+}
+
+/// A text that is shown in a line.
+fn short(node: &Node<'_>) -> Result<String, StudyError> {
+    let text = node.text()?;
+    match text.len() <= LONGEST {
+        true => Ok(plain(text)),
+        false => Err(node.error("it is longer than 300 bytes", "shorten it")),
+    }
 }
 
 impl Load<'_> {
@@ -161,13 +173,27 @@ impl Load<'_> {
     }
 }
 
+/// Of more memory the kernel takes a part for itself: `struct page` is 1/64, and watermarks and
+/// reserves are about as much.
+const OF_KERNEL: u64 = 32;
+
+/// What is available with other memory, where what processes used stays used.
+pub(super) fn available(available: Bytes, old: Bytes, new: Bytes) -> Bytes {
+    let part = |bytes: u64| bytes - bytes / OF_KERNEL;
+    Bytes(match new.0.checked_sub(old.0) {
+        Some(more) => available.0.saturating_add(part(more)),
+        None => available.0.saturating_sub(part(old.0 - new.0)),
+    })
+}
+
 impl Study {
     /// What was used when it was recorded, where that is all that the machine has.
     pub(super) fn used_beyond(&self, at_hand: &AtHand) -> Option<Bytes> {
         let machine = &self.arms.first()?.machine;
-        let (available, new) = (machine.available?, at_hand.memory?);
-        let used = Bytes(machine.memory.0.saturating_sub(available.0));
-        (self.recorded.sha256.is_some() && used >= new).then_some(used)
+        let (had, new) = (machine.available?, at_hand.memory?);
+        let used = Bytes(machine.memory.0.saturating_sub(had.0));
+        let left = available(had, machine.memory, new);
+        (self.recorded.sha256.is_some() && left.0 == 0).then_some(used)
     }
 }
 
@@ -279,11 +305,22 @@ mod tests {
             ..AtHand::default()
         };
         let study = recorded().on(&half).expect("it fits");
-        assert_eq!(study.arms[0].machine.available, Some(Bytes(512 << 20)));
+        assert_eq!(study.arms[0].machine.available, Some(Bytes(528 << 20)));
         let none = AtHand {
             memory: Some(Bytes(512 << 20)),
             ..AtHand::default()
         };
+        let double = AtHand {
+            memory: Some(Bytes(4 << 30)),
+            ..AtHand::default()
+        };
+        let study = recorded().on(&double).expect("it fits");
+        let available = study.arms[0].machine.available;
+        assert_eq!(
+            available,
+            Some(Bytes(3008 << 20)),
+            "the kernel takes its part"
+        );
         let refused = recorded()
             .on(&none)
             .expect_err("nothing would be available");

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use flate2::Compression;
 use flate2::read::DeflateDecoder;
 use flate2::write::DeflateEncoder;
-use scenario::recording::{self, Part, Recorded, RecordingError, Writer};
+use scenario::recording::{self, Part, Recorded, RecordingError, Stream, Writer};
 use toml::de::DeTable;
 
 use crate::hash::sha256;
@@ -28,14 +28,34 @@ pub struct Recording {
 /// It is none.
 pub fn read(bytes: &[u8]) -> Result<(String, Recording), RecordingError> {
     let read = recording::Recording::read(bytes, &unpack)?;
+    let mut recorded = read.recorded;
+    if read.cut.is_some() {
+        let named = streams_named_by(&read.text);
+        if recorded.streams.len() < named {
+            recorded.streams.resize_with(named, Stream::default);
+        }
+    }
     let end = read.cut.map_or(bytes.len(), |cut| cut.at);
     let streams = bytes.iter().position(|&byte| byte == 0).unwrap_or(end);
     let recording = Recording {
-        recorded: Arc::new(read.recorded),
+        recorded: Arc::new(recorded),
         sha256: Some(sha256(&bytes[streams.min(end)..end])),
         cut: read.cut.map(|cut| cut.to_string()),
     };
     Ok((read.text, recording))
+}
+
+/// How many streams a text names: those behind the cut are empty.
+fn streams_named_by(text: &str) -> usize {
+    const MOST: usize = 10_000;
+    let numbers = text.split("recorded = ").skip(1).filter_map(|rest| {
+        let end = rest
+            .find(|c: char| !c.is_ascii_digit())
+            .unwrap_or(rest.len());
+        rest[..end].parse::<usize>().ok()
+    });
+    let named = numbers.filter(|number| *number < MOST).max();
+    named.map_or(0, |number| number + 1)
 }
 
 /// A recording for a guest, which needs no text and does not unpack.
@@ -81,6 +101,32 @@ pub fn named_by(text: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_stream_that_a_cut_took_is_empty() {
+        let run = recording::Run {
+            compute: mm::units::Nanos::ZERO,
+            sleep: mm::units::Nanos::ZERO,
+            took: mm::units::Nanos::ZERO,
+            kind: recording::Kind::Read,
+            file: 0,
+            offset: 0,
+            length: 4096,
+        };
+        let text = "access = { recorded = 0 }\naccess = { recorded = 1 }\n";
+        let mut writer = Writer::new(text, &pack);
+        writer.file(mm::units::Bytes(4096));
+        writer.run(0, &run);
+        writer.run(1, &run);
+        let whole = writer.take(Part::All);
+        let streams = |bytes: &[u8]| {
+            let (_, recording) = read(bytes).expect("a recording");
+            let streams = recording.recorded.streams.iter();
+            streams.map(Stream::len).collect::<Vec<u64>>()
+        };
+        assert_eq!(streams(&whole), [1, 1]);
+        assert_eq!(streams(&whole[..whole.len() - 1]), [1, 0]);
+    }
 
     #[test]
     fn what_is_packed_comes_back_and_no_more_than_was_announced() {

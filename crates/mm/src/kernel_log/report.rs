@@ -9,6 +9,7 @@ use super::group::Group;
 use super::linux_2_4;
 use super::message::{self, Kind, Refused, is_row, kind};
 use super::nodes::NodeSet;
+use super::panic::Panic;
 use super::prefix::strip;
 use super::slab::Slabs;
 use super::tasks::{Killed, Processes};
@@ -62,19 +63,6 @@ pub enum Dump {
     Panic,
     /// The log does not say.
     Untold,
-}
-
-/// Why the kernel panicked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Panic {
-    /// `vm.panic_on_oom` = 1: the machine as a whole was out of memory.
-    SystemWide,
-    /// `vm.panic_on_oom` = 2: any OOM kill, also one within a group or a node.
-    Compulsory,
-    /// Nothing was left that may be killed.
-    NoneLeft,
-    /// Not for memory.
-    Other,
 }
 
 /// A report. What the text does not hold is `None` or empty.
@@ -308,7 +296,7 @@ impl Report {
         let hardware = text.strip_prefix("Hardware name: ").map(str::to_owned);
         self.hardware = self.hardware.take().or(hardware);
         self.whole_group |= text.contains("memory.oom.group");
-        self.panic = self.panic.or_else(|| panic_of(text));
+        self.panic = self.panic.or_else(|| Panic::of(text));
         self.sysrq |= text.contains("Manual OOM");
         if text.contains(" mems_allowed=") || text.contains(",mems_allowed=") {
             self.bounds(text);
@@ -456,19 +444,6 @@ impl Report {
             .split(|c: char| !c.is_ascii_digit());
         Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
     }
-}
-
-/// Why the kernel panics, by the line that says so.
-fn panic_of(text: &str) -> Option<Panic> {
-    let why = text.strip_prefix("Kernel panic - not syncing: ")?;
-    Some(match why {
-        _ if why.contains("compulsory panic_on_oom") => Panic::Compulsory,
-        _ if why.contains("panic_on_oom") => Panic::SystemWide,
-        _ if why.contains("deadlocked on memory") || why.contains("no killable process") => {
-            Panic::NoneLeft
-        }
-        _ => Panic::Other,
-    })
 }
 
 /// The task that a head names.

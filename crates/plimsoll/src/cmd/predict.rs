@@ -130,10 +130,10 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         Some(cost) => cost.on_the_model(experiment.runs()?.len(), cpus()),
         None => runs.expected()?.all,
     };
-    notes.extend(recorded::notes(&args.asked.study, &calibration)?);
     notes.extend(not_covered(&study, &arms, &calibration, args.scale)?);
-    let bench = ModelBench::new(calibration).at_scale(args.scale.pages());
+    let bench = ModelBench::new(calibration.clone()).at_scale(args.scale.pages());
     check(&study, &arms, &bench)?;
+    notes.splice(..0, recorded::notes(&args.asked.study, calibration)?);
     args.choice.page.prepare(&study)?;
     let results = watched(&experiment, &bench, &args.choice, expected)?;
     let failure = no_outcome(&results);

@@ -52,6 +52,8 @@ pub(crate) struct Args {
 
 /// How often events are taken from the kernel: the buffer has room for 1.5 million a second.
 const TURN: Duration = Duration::from_millis(20);
+/// A buffer that is this full is looked at again at once.
+const MANY: u32 = 5_000;
 /// How often the file is written, and how much more time than writing it took lies between.
 const SAVED: Duration = Duration::from_secs(10);
 const TIMES: u32 = 50;
@@ -59,13 +61,15 @@ const TIMES: u32 = 50;
 /// Records.
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let root = Root::default();
-    if args.output.exists() {
+    if args.output.symlink_metadata().is_ok() {
         let path = args.output.display();
         bail!("{path} is there already; name another file with --output");
     }
     check_rights(&root)?;
     let mut probe = Probe::new(facts::kernel_types(&root).unwrap_or_default())?;
     let mut recording = Begun::new(&root, &args, &probe)?;
+    // So that nobody waits for a file that cannot be written.
+    recording.save(&recording.observed(&probe))?;
     term::talk(format_args!(
         "recording for {} at {}; an interrupt ends it",
         said(nanos(args.lasts)),
@@ -154,9 +158,15 @@ impl<'a> Begun<'a> {
     fn watch(&mut self, probe: &mut Probe) -> anyhow::Result<Ended> {
         let mut save_at = Instant::now() + SAVED;
         loop {
-            thread::sleep(TURN);
             let tasks = Threads(self.root);
-            probe.drain(|event| self.lanes.event(&event, &tasks));
+            let mut events = 0_u32;
+            probe.drain(|event| {
+                events += 1;
+                self.lanes.event(&event, &tasks);
+            });
+            if events < MANY {
+                thread::sleep(TURN);
+            }
             if self.stop.load(Ordering::Relaxed) {
                 return Ok(Ended::Interrupted);
             }
@@ -240,7 +250,7 @@ impl<'a> Begun<'a> {
         writeln!(
             out,
             "{path}: {}, {}{}",
-            said(observed.time),
+            said(whole_seconds(observed.time)),
             counted(self.lanes.lanes().len() as u64, "stream"),
             match ended {
                 Ended::Time => "",
@@ -262,7 +272,7 @@ impl<'a> Begun<'a> {
             "  the machine read {} from disks meanwhile",
             observed.read_in
         )?;
-        for line in self.limits(probe) {
+        for line in self.limits(probe, observed.lost) {
             writeln!(out, "  {line}")?;
         }
         term::talk(format_args!(
@@ -273,8 +283,16 @@ impl<'a> Begun<'a> {
     }
 
     /// What the recording does not have.
-    fn limits(&self, probe: &Probe) -> Vec<String> {
+    fn limits(&self, probe: &Probe, lost: u64) -> Vec<String> {
         let mut lines = Vec::new();
+        let seen: u64 = self.lanes.lanes().iter().map(|lane| lane.runs).sum();
+        if lost > (seen + lost) / 100 {
+            let share = lost as f64 * 100.0 / (seen + lost) as f64;
+            lines.push(format!(
+                "{share:.0} % of the events are lost: tasks read faster than they are recorded, \
+                 and an answer from it is about the rest"
+            ));
+        }
         if !probe.sees_ends() {
             lines.push(format!(
                 "this kernel lets only {} be seen: writes, fsync and truncation are not in it",
@@ -325,6 +343,12 @@ impl FromDisks {
             time: Nanos(self.time.0.saturating_sub(before.time.0)),
         }
     }
+}
+
+/// Without the fraction, which would be rounded up.
+fn whole_seconds(time: Nanos) -> Nanos {
+    let second = Nanos::SECOND.0;
+    Nanos((time.0 / second * second).max(second))
 }
 
 /// A path by which `predict` takes it for a file, not for the name of a study.

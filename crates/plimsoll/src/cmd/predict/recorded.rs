@@ -6,10 +6,14 @@ use mm::text::counted;
 use scenario::calibration::Calibration;
 use study::{Observed, READ_IN, Study};
 
+use super::work::Runs;
 use crate::changing::said;
 
+/// How many times what was read the model may read before that is told.
+const FAR: f64 = 1.1;
+
 /// The notes on a recording; none for another study.
-pub(super) fn notes(named: &str, calibration: &Calibration) -> anyhow::Result<Vec<String>> {
+pub(super) fn notes(named: &str, calibration: Calibration) -> anyhow::Result<Vec<String>> {
     let study = lab::find::find(named)?;
     let Some(observed) = &study.observed else {
         return Ok(Vec::new());
@@ -26,12 +30,18 @@ pub(super) fn notes(named: &str, calibration: &Calibration) -> anyhow::Result<Ve
 }
 
 /// "the recording itself (14 s on 6.12.1): 190 MiB read from disks; the model: 195 MiB (+2.6 %)".
-fn miss(study: &Study, observed: &Observed, calibration: &Calibration) -> anyhow::Result<String> {
-    let arm = study.arms.first().map(|arm| arm.name.clone());
+fn miss(study: &Study, observed: &Observed, calibration: Calibration) -> anyhow::Result<String> {
+    let arms: Vec<&str> = study
+        .arms
+        .iter()
+        .map(|arm| arm.name.as_str())
+        .take(1)
+        .collect();
+    Runs::at_automatic_scale(study, &arms, 1).check()?;
     let mut experiment = Experiment::new(study);
-    experiment.arms = arm.into_iter().collect();
+    experiment.arms = arms.into_iter().map(str::to_owned).collect();
     experiment.repetitions = 1;
-    let bench = ModelBench::new(calibration.clone());
+    let bench = ModelBench::new(calibration);
     let results = experiment.run(&bench, None, &|_| {})?;
     let measure = study.measures.iter().find(|it| it.name == READ_IN);
     let record = results.records.first();
@@ -49,6 +59,12 @@ fn miss(study: &Study, observed: &Observed, calibration: &Calibration) -> anyhow
     };
     let (model, seen) = (kilobytes * 1024.0, observed.read_in.0 as f64);
     let model_said = mm::units::Bytes(model as u64);
+    if model > seen * FAR {
+        return Ok(format!(
+            "{begin}; the model: {model_said}, as it begins with an empty cache: what was cached \
+             is not in the recording"
+        ));
+    }
     Ok(match seen > 0.0 {
         true => format!(
             "{begin}; the model: {model_said} ({:+.1} %)",
