@@ -188,7 +188,7 @@ impl<'a> Begun<'a> {
     fn observed(&self, probe: &Probe) -> Observed {
         Observed {
             kernel: self.kernel.clone(),
-            time: nanos(self.began.elapsed()),
+            time: whole_seconds(nanos(self.began.elapsed())),
             by: probe.hooks().join(", "),
             lost: probe.lost(),
             passed_over: self.lanes.tally().passed_over,
@@ -250,7 +250,7 @@ impl<'a> Begun<'a> {
         writeln!(
             out,
             "{path}: {}, {}{}",
-            said(whole_seconds(observed.time)),
+            said(observed.time),
             counted(self.lanes.lanes().len() as u64, "stream"),
             match ended {
                 Ended::Time => "",
