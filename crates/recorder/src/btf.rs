@@ -10,6 +10,7 @@ const DEPTH: usize = 8;
 
 const STRUCT: u32 = 4;
 const UNION: u32 = 5;
+const ENUM: u32 = 6;
 const FUNC: u32 = 12;
 
 /// A type, as it stands in the section of types.
@@ -67,6 +68,18 @@ impl Btf {
         let found = |of: &Type| of.kind == FUNC && self.string(of.name) == name.as_bytes();
         let at = self.types.iter().position(found)?;
         u32::try_from(at + 1).ok()
+    }
+
+    /// What a word of an enumeration stands for.
+    #[must_use]
+    pub fn enumerator(&self, enumeration: &str, word: &str) -> Option<u32> {
+        let is_it = |of: &&Type| of.kind == ENUM && self.string(of.name) == enumeration.as_bytes();
+        let found = *self.types.iter().find(is_it)?;
+        let places = (0..found.count).map(|index| found.at + 12 + 8 * index);
+        let mut words = places.map(|at| Some((self::word(&self.bytes, at)?, at + 4)));
+        let (_, at) =
+            words.find_map(|it| it.filter(|(name, _)| self.string(*name) == word.as_bytes()))?;
+        self::word(&self.bytes, at)
     }
 
     /// Where a member lies in a structure, in bytes; a path of several with dots between, as in
@@ -146,7 +159,7 @@ impl Type {
             2 | 7..=12 | 16 | 18 => 0,
             3 => 12,
             STRUCT | UNION | 15 | 19 => 12 * self.count,
-            6 | 13 => 8 * self.count,
+            ENUM | 13 => 8 * self.count,
             _ => return None,
         };
         Some(self.at + 12 + more)

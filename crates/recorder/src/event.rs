@@ -71,6 +71,38 @@ pub struct Event {
     pub length: u64,
 }
 
+/// Pages that came into the page cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Added {
+    /// The file: device and inode.
+    pub file: (u64, u64),
+    /// The first page.
+    pub page: u64,
+    /// How many.
+    pub pages: u64,
+}
+
+impl Added {
+    /// Its words: inode, device, first page, number of pages.
+    pub(crate) const WORDS: usize = 4;
+
+    /// Reads one; nothing where it is none.
+    #[must_use]
+    pub fn read(bytes: &[u8]) -> Option<Self> {
+        let words: [u8; Self::WORDS * 8] = bytes.try_into().ok()?;
+        let word = |at: usize| {
+            words[at * 8..]
+                .first_chunk()
+                .map(|it| u64::from_ne_bytes(*it))
+        };
+        Some(Self {
+            file: (word(1)?, word(0)?),
+            page: word(2)?,
+            pages: word(3)?,
+        })
+    }
+}
+
 /// What a task has done since it began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Task {

@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 use mm::units::{Bytes, Nanos};
 use scenario::recording::{Kind, Pack, Part, Run, Writer};
 
-use super::event::{Event, NAME, Task};
+use super::cached::Cached;
+use super::event::{Added, Event, NAME, PAGE, Task};
 
 /// The most streams, and the most files: beyond them tasks and files are passed over.
 const LANES: usize = 128;
@@ -15,6 +16,9 @@ const FILES: usize = 200_000;
 
 /// The largest file: the model has 7 bytes for each of its pages.
 const LARGEST: u64 = 256 << 30;
+
+/// The most pages of one event: 1 GiB, more than one call reads or writes.
+const MOST_PAGES: u64 = 1 << 18;
 
 /// How much less than the truth the kernel may say of CPU time: a tick of 100 Hz.
 const TICK: Nanos = Nanos(10_000_000);
@@ -26,6 +30,15 @@ const QUIET: Nanos = Nanos(100_000_000);
 pub trait Tasks {
     /// Whether the thread still exists.
     fn exists(&self, thread: u32) -> bool;
+}
+
+/// What the programs of a probe see.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sees {
+    /// When a read ends.
+    pub ends: bool,
+    /// Pages that come into the page cache.
+    pub added: bool,
 }
 
 /// A stream, and the tasks that did it.
@@ -70,6 +83,8 @@ pub struct Lanes<'p> {
     by_thread: BTreeMap<u32, usize>,
     lanes: Vec<Lane>,
     files: BTreeMap<(u64, u64), u32>,
+    /// Where pages that come in are seen.
+    cached: Option<Cached>,
     /// The size of all files together, each when it was first met.
     size: u64,
     tally: Tally,
@@ -78,14 +93,15 @@ pub struct Lanes<'p> {
 impl<'p> Lanes<'p> {
     /// Begins.
     #[must_use]
-    pub fn new(began: Nanos, sees_ends: bool, pack: Pack<'p>) -> Self {
+    pub fn new(began: Nanos, probe: Sees, pack: Pack<'p>) -> Self {
         let mut writer = Writer::new("", pack);
         // The text comes when the recording is put together.
         writer.take(Part::Full);
         Self {
             writer,
             began,
-            sees_ends,
+            sees_ends: probe.ends,
+            cached: probe.added.then(Cached::default),
             by_thread: BTreeMap::new(),
             lanes: Vec::new(),
             files: BTreeMap::new(),
@@ -106,10 +122,53 @@ impl<'p> Lanes<'p> {
         };
         let run = self.lanes[lane].run(event, file, self.began, self.sees_ends);
         self.tally.count(&run);
-        self.writer.run(lane as u32, &run);
+        // Stream 0 is what was cached.
+        self.writer.run(lane as u32 + 1, &run);
+        self.touch(event, file);
         if event.kind == Kind::Truncate && event.length == 0 {
             // Removed: its inode may become another file.
             self.files.remove(&event.file);
+            if let Some(cached) = &mut self.cached {
+                cached.forget(event.file);
+            }
+        }
+    }
+
+    /// Pages came into the page cache.
+    pub fn added(&mut self, added: &Added) {
+        if let Some(cached) = &mut self.cached {
+            let last = added
+                .page
+                .saturating_add(added.pages.clamp(1, MOST_PAGES) - 1);
+            cached.added(added.file, added.page..=last);
+        }
+    }
+
+    /// Whether anything was cached when the recording began.
+    #[must_use]
+    pub fn has_cached(&self) -> bool {
+        self.cached.as_ref().is_some_and(|it| !it.is_empty())
+    }
+
+    /// What was cached when the recording began, as blocks that stand behind all others.
+    #[must_use]
+    pub fn cached(&self, pack: Pack<'_>) -> Vec<u8> {
+        let cached = self.cached.as_ref();
+        cached.map(|it| it.blocks(pack)).unwrap_or_default()
+    }
+
+    /// The pages of a read or a write.
+    fn touch(&mut self, event: &Event, file: u32) {
+        let Some(cached) = &mut self.cached else {
+            return;
+        };
+        let first = event.offset / PAGE;
+        let bytes = event.length.clamp(1, MOST_PAGES * PAGE);
+        let last = event.offset.saturating_add(bytes - 1) / PAGE;
+        match event.kind {
+            Kind::Read => cached.read(event.file, file, first..=last),
+            Kind::Write => cached.added(event.file, first..=last),
+            _ => {}
         }
     }
 
@@ -291,6 +350,11 @@ mod tests {
 
     const SECOND: u64 = 1_000_000_000;
 
+    const SEES: Sees = Sees {
+        ends: true,
+        added: false,
+    };
+
     fn event(thread: u32, began: u64, ran: u64, slept: u64) -> Event {
         let task = |ran| Task {
             ran: Nanos(ran),
@@ -316,7 +380,7 @@ mod tests {
 
     fn recorded(events: &[(Event, u32)]) -> (Vec<Vec<Run>>, Vec<Lane>) {
         let plain = |bytes: &[u8]| bytes.to_vec();
-        let mut lanes = Lanes::new(Nanos(SECOND), true, &plain);
+        let mut lanes = Lanes::new(Nanos(SECOND), SEES, &plain);
         for (event, living) in events {
             lanes.event(event, &Living(*living));
         }
@@ -325,7 +389,10 @@ mod tests {
         let read = Recording::read(&bytes, &|_, _| None).expect("a recording");
         let streams = read.recorded.streams.iter();
         (
-            streams.map(|stream| stream.iter().collect()).collect(),
+            streams
+                .skip(1)
+                .map(|stream| stream.iter().collect())
+                .collect(),
             lanes.lanes().to_vec(),
         )
     }

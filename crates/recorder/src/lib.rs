@@ -8,6 +8,7 @@
 mod assembly;
 mod bpf;
 mod btf;
+mod cached;
 mod event;
 mod lanes;
 mod program;
@@ -20,11 +21,11 @@ use std::os::fd::{AsRawFd as _, OwnedFd};
 use thiserror::Error;
 
 pub use self::btf::Btf;
-pub use self::event::{Event, Task};
-pub use self::lanes::{Lane, Lanes, Tally, Tasks};
+pub use self::event::{Added, Event, Task};
+pub use self::lanes::{Lane, Lanes, Sees, Tally, Tasks};
 
 use self::bpf::{Attach, Map};
-use self::program::{FUNCTIONS, Hook, Maker, Maps, Reading, SLOT, SLOTS, TRACEPOINT, When};
+use self::program::{ADDED, FUNCTIONS, Hook, Maker, Maps, Reading, SLOT, SLOTS, TRACEPOINT, When};
 use self::ring::Ring;
 
 /// The ring of events, in bytes: some 30,000 events.
@@ -53,6 +54,15 @@ pub enum ProbeError {
     },
 }
 
+/// What a program hands out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Seen {
+    /// What a task did.
+    Event(Event),
+    /// Pages that came into the page cache, for whoever it was.
+    Added(Added),
+}
+
 /// Programs that are attached. They go when it is dropped, or its process ends.
 #[derive(Debug)]
 pub struct Probe {
@@ -62,7 +72,7 @@ pub struct Probe {
     _programs: Vec<[OwnedFd; 2]>,
     /// The functions at which they are, or the tracepoint.
     hooks: Vec<&'static str>,
-    sees_ends: bool,
+    sees: Sees,
     /// How many pages behind the first the tracepoint names of a read of one page.
     of_one_page: u64,
 }
@@ -88,17 +98,24 @@ impl Probe {
             reading: Reading::Loads,
             except: std::process::id(),
         };
-        let (programs, hooks) = attached(&maker)?;
+        let (mut programs, hooks) = attached(&maker)?;
+        // Without it nobody knows what was cached before; the rest is as good.
+        let added = at_tracepoint(&by_helper(&maker).added(), ADDED).ok();
+        let sees_added = added.is_some();
+        programs.extend(added);
         let mut probe = Self {
             ring,
             lost,
             _slots: slots,
             _programs: programs,
-            sees_ends: hooks[0] == FUNCTIONS[0].name,
+            sees: Sees {
+                ends: hooks[0] == FUNCTIONS[0].name,
+                added: sees_added,
+            },
             hooks,
             of_one_page: 0,
         };
-        if !probe.sees_ends {
+        if !probe.sees.ends {
             probe.of_one_page = probe.pages_of_one();
         }
         Ok(probe)
@@ -125,20 +142,24 @@ impl Probe {
         &self.hooks
     }
 
-    /// Whether it sees when a read ends.
+    /// What its programs see.
     #[must_use]
-    pub fn sees_ends(&self) -> bool {
-        self.sees_ends
+    pub fn sees(&self) -> Sees {
+        self.sees
     }
 
     /// Hands over the events that are there.
-    pub fn drain(&mut self, mut take: impl FnMut(Event)) {
-        let (ours, by_pages, of_one) = (std::process::id(), !self.sees_ends, self.of_one_page);
+    pub fn drain(&mut self, mut take: impl FnMut(Seen)) {
+        let (ours, by_pages, of_one) = (std::process::id(), !self.sees.ends, self.of_one_page);
         self.ring.drain(|bytes| match Event::read(bytes) {
             Some(event) if event.process == ours => {}
-            Some(event) if by_pages => take(event.in_bytes(of_one)),
-            Some(event) => take(event),
-            None => {}
+            Some(event) if by_pages => take(Seen::Event(event.in_bytes(of_one))),
+            Some(event) => take(Seen::Event(event)),
+            None => {
+                if let Some(added) = Added::read(bytes) {
+                    take(Seen::Added(added));
+                }
+            }
         });
     }
 
@@ -158,12 +179,8 @@ fn attached(maker: &Maker<'_>) -> Result<Attached, ProbeError> {
         Err(error) => error,
     };
     // It is tried out by a read of our own, so that is let through.
-    let by_helper = Maker {
-        reading: Reading::Helper,
-        except: 0,
-        ..*maker
-    };
-    match at_tracepoint(&by_helper) {
+    let pages = by_helper(maker).event(&TRACEPOINT);
+    match at_tracepoint(&pages, c"mm_filemap_get_pages") {
         Ok(program) => Ok((vec![program], vec![TRACEPOINT.name])),
         Err(tracepoint) => Err(ProbeError::Refused {
             functions,
@@ -200,9 +217,19 @@ fn at_function(maker: &Maker<'_>, hook: &Hook) -> io::Result<Vec<[OwnedFd; 2]>> 
     Ok(programs)
 }
 
-fn at_tracepoint(maker: &Maker<'_>) -> io::Result<[OwnedFd; 2]> {
-    const NAME: &CStr = c"mm_filemap_get_pages";
+/// A tracepoint's arguments are plain numbers to the verifier.
+fn by_helper<'a>(maker: &Maker<'a>) -> Maker<'a> {
+    Maker {
+        reading: Reading::Helper,
+        except: 0,
+        ..*maker
+    }
+}
+
+fn at_tracepoint(program: &Option<Vec<u64>>, name: &'static CStr) -> io::Result<[OwnedFd; 2]> {
     let lacks = || io::Error::new(io::ErrorKind::NotFound, "its types lack what is needed");
-    let program = maker.event(&TRACEPOINT).ok_or_else(lacks)?;
-    bpf::attach(&program, Attach::Tracepoint(NAME))
+    bpf::attach(
+        program.as_ref().ok_or_else(lacks)?,
+        Attach::Tracepoint(name),
+    )
 }

@@ -1,10 +1,12 @@
 //! The programs: at the begin of a function the time is noted, at its end an event is handed out.
 
+use std::ffi::CStr;
+
 use scenario::recording::Kind;
 
 use super::assembly::{Assembly, Helper, Label, Register, Width};
 use super::btf::Btf;
-use super::event::{NAME, Part, WORDS};
+use super::event::{Added, NAME, Part, WORDS};
 use Register::{Frame, R0, R1, R2, R3, R4, R6, R7, R8, R9};
 
 /// How many tasks can be within a function at once: slots, by the lowest bits of the thread.
@@ -141,6 +143,9 @@ pub(crate) const TRACEPOINT: Hook = Hook {
     ..HOOK
 };
 
+/// Where pages come into the page cache.
+pub(crate) const ADDED: &CStr = c"mm_filemap_add_to_page_cache";
+
 /// The maps that programs share.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Maps {
@@ -206,7 +211,25 @@ impl Maker<'_> {
         program
             .code
             .store_value(Frame, EVENT + at(Part::Kind), kind as i32);
-        program.send();
+        program.send(WORDS);
+        Some(program.finish())
+    }
+
+    /// What hands out the pages of a folio that came into the page cache.
+    pub(crate) fn added(&self) -> Option<Vec<u64>> {
+        let mut program = Program::new(*self);
+        program.argument(R7, 0);
+        program.member(R1, R7, ("folio", "index"), Width::Eight)?;
+        program
+            .code
+            .store(Width::Eight, Frame, EVENT + 2 * WORD, R1);
+        program.pages_of_folio()?;
+        program.member(R7, R7, ("folio", "mapping"), Width::Eight)?;
+        program.host()?;
+        program.member(R1, R7, ("inode", "i_ino"), Width::Eight)?;
+        program.code.store(Width::Eight, Frame, EVENT, R1);
+        program.device(EVENT + WORD)?;
+        program.send(Added::WORDS);
         Some(program.finish())
     }
 }
@@ -433,9 +456,7 @@ impl<'a> Program<'a> {
             Of::Opened => self.member(R7, R7, ("file", "f_inode"), Width::Eight)?,
             Of::Mapping => {
                 self.only_with_pages(hook)?;
-                self.member(R7, R7, ("address_space", "host"), Width::Eight)?;
-                let end = self.end;
-                self.code.jump_if(R7, 0, end);
+                self.host()?;
             }
         }
         let parts = [
@@ -451,9 +472,45 @@ impl<'a> Program<'a> {
             self.member(R1, R7, ("inode", "i_nlink"), Width::Four)?;
             self.put(Part::Length, R1);
         }
+        self.device(EVENT + at(Part::Device))
+    }
+
+    /// `R7` = the inode of the mapping in `R7`; ends where there is none.
+    fn host(&mut self) -> Option<()> {
+        let end = self.end;
+        self.code.jump_if(R7, 0, end);
+        self.member(R7, R7, ("address_space", "host"), Width::Eight)?;
+        self.code.jump_if(R7, 0, end);
+        Some(())
+    }
+
+    /// Puts the device of the inode in `R7` onto the stack.
+    fn device(&mut self, to: i16) -> Option<()> {
         self.member(R8, R7, ("inode", "i_sb"), Width::Eight)?;
         self.member(R1, R8, ("super_block", "s_dev"), Width::Four)?;
-        self.put(Part::Device, R1);
+        self.code.store(Width::Eight, Frame, to, R1);
+        Some(())
+    }
+
+    /// Puts how many pages the folio in `R7` has onto the stack: one, unless it is large.
+    fn pages_of_folio(&mut self) -> Option<()> {
+        let btf = self.of.btf;
+        let head = 1
+            << btf
+                .enumerator("pageflags", "PG_head")
+                .filter(|&bit| bit < 31)?;
+        let names = ["_folio_nr_pages", "_nr_pages"];
+        let number = names
+            .into_iter()
+            .find(|name| btf.offset("folio", name).is_some())?;
+        let small = self.code.label();
+        self.code.set(R8, 1);
+        self.member(R1, R7, ("folio", "flags"), Width::Eight)?;
+        self.code.and(R1, head);
+        self.code.jump_if(R1, 0, small);
+        self.member(R8, R7, ("folio", number), Width::Four)?;
+        self.code.stand(small);
+        self.code.store(Width::Eight, Frame, EVENT + 3 * WORD, R8);
         Some(())
     }
 
@@ -476,14 +533,14 @@ impl<'a> Program<'a> {
     }
 
     /// Hands the event out, or counts it as lost. Nobody is woken.
-    fn send(&mut self) {
+    fn send(&mut self, words: usize) {
         const NO_WAKEUP: i32 = 1;
         let (maps, end) = (self.of.maps, self.end);
         let code = &mut self.code;
         code.map(R1, maps.ring);
         code.copy(R2, Frame);
         code.add(R2, i32::from(EVENT));
-        code.set(R3, -i32::from(EVENT));
+        code.set(R3, words as i32 * i32::from(WORD));
         code.set(R4, NO_WAKEUP);
         code.call(Helper::RingbufOutput);
         code.jump_if(R0, 0, end);

@@ -18,6 +18,9 @@ const NAME: usize = 40;
 /// The longest text about a recording.
 const LONGEST: usize = 300;
 
+/// The process that reads what was cached.
+const CACHED: &str = "0 cached before";
+
 /// The longest streams, whose times are measures.
 const MEASURED: usize = 3;
 
@@ -52,7 +55,9 @@ pub struct Load<'a> {
     pub available: Bytes,
     /// How it was recorded.
     pub observed: &'a Observed,
-    /// The names of the streams, by their numbers, and how many runs each has.
+    /// Whether stream 0 is what was cached when it began.
+    pub has_cached: bool,
+    /// The names of the streams from 1 on, and how many runs each has.
     pub streams: &'a [(String, u64)],
     /// The size of all files.
     pub files: Bytes,
@@ -86,14 +91,14 @@ impl Load<'_> {
     /// The text of the study.
     #[must_use]
     pub fn text(&self) -> String {
-        let names: Vec<String> = (0..).zip(self.streams).map(name).collect();
+        let names: Vec<String> = (1..).zip(self.streams).map(name).collect();
         let parts = [
             self.head(),
             self.machine(),
             self.settings(),
             "[[arm]]\nname = \"as recorded\"\n".to_owned(),
-            all(&names),
-            (0..).zip(&names).map(process).collect(),
+            self.all(&names),
+            self.processes(&names),
             self.measures(&names),
         ];
         parts.join("\n")
@@ -155,6 +160,32 @@ impl Load<'_> {
         }
     }
 
+    /// The process that begins and ends the run. What was cached is read before.
+    fn all(&self, names: &[String]) -> String {
+        let of = |verb: &str| -> String {
+            let lines = names.iter();
+            lines
+                .map(|name| format!("  {{ {verb} = \"{name}\" }},\n"))
+                .collect()
+        };
+        let cached = match self.has_cached {
+            true => format!("  {{ start = \"{CACHED}\" }},\n  {{ wait = \"{CACHED}\" }},\n"),
+            false => String::new(),
+        };
+        format!(
+            "[[process]]\nname = \"all\"\nsteps = [\n  {{ apply = \"arm\" }},\n{cached}  \
+             {{ snapshot = \"begin\" }},\n{}{}  {{ snapshot = \"end\" }},\n]\n",
+            of("start"),
+            of("wait")
+        )
+    }
+
+    fn processes(&self, names: &[String]) -> String {
+        let cached = CACHED.to_owned();
+        let cached = self.has_cached.then_some((0, &cached)).into_iter();
+        cached.chain((1..).zip(names)).map(process).collect()
+    }
+
     fn measures(&self, names: &[String]) -> String {
         let mut longest: Vec<usize> = (0..names.len()).collect();
         longest.sort_by_key(|&at| std::cmp::Reverse(self.streams[at].1));
@@ -200,22 +231,6 @@ impl Study {
 /// The measure that a recording knows of itself.
 pub const READ_IN: &str = "read from disk";
 
-/// The process that begins and ends the run.
-fn all(names: &[String]) -> String {
-    let of = |verb: &str| -> String {
-        let lines = names
-            .iter()
-            .map(|name| format!("  {{ {verb} = \"{name}\" }},\n"));
-        lines.collect()
-    };
-    format!(
-        "[[process]]\nname = \"all\"\nsteps = [\n  {{ apply = \"arm\" }},\n  \
-         {{ snapshot = \"begin\" }},\n{}{}  {{ snapshot = \"end\" }},\n]\n",
-        of("start"),
-        of("wait")
-    )
-}
-
 fn process((number, name): (u32, &String)) -> String {
     format!(
         "[[process]]\nname = \"{name}\"\nstart = \"on demand\"\n\
@@ -245,7 +260,7 @@ mod tests {
     use crate::fitted::DiskKind;
     use crate::recording::{self, pack};
 
-    /// Two streams of one read each, on a machine of 2 GiB.
+    /// Two streams of one read each, and what was cached, on a machine of 2 GiB.
     fn recorded() -> Study {
         let run = Run {
             compute: Nanos::ZERO,
@@ -275,6 +290,7 @@ mod tests {
             at_hand: &at_hand,
             available: Bytes(1 << 30),
             observed: &observed,
+            has_cached: true,
             streams: &[("cc1/\"".to_owned(), 1), ("kworker/u8:1".to_owned(), 1)],
             files: Bytes(4096),
             written: Bytes(0),
@@ -283,6 +299,7 @@ mod tests {
         writer.file(Bytes(4096));
         writer.run(0, &run);
         writer.run(1, &run);
+        writer.run(2, &run);
         let (text, recording) = recording::read(&writer.take(Part::All)).expect("a recording");
         Study::parse_with(&text, "web.rec", recording).expect("a study")
     }

@@ -71,6 +71,12 @@ fn check(said: &str, file: &[u8]) {
     let study = Study::parse_with(&text, "load.rec", recording).expect("a study");
     let streams = &study.recorded.recorded.streams;
     let runs: Vec<Run> = streams.iter().flat_map(|stream| stream.iter()).collect();
+    // It was written before the recording began, and is cached since.
+    let mut cached = streams[0].iter();
+    assert!(
+        cached.any(|run| (run.offset, run.length) == (0, 8_192_000)),
+        "the file was cached"
+    );
     let of = |kind, length| {
         let these = runs
             .iter()

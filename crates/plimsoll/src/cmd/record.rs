@@ -17,7 +17,7 @@ use mm::snapshot::Snapshot;
 use mm::text::counted;
 use mm::units::{Bytes, Nanos};
 use mm::vmstat::{self, Vmstat};
-use recorder::{Lanes, Probe, Tally, Tasks};
+use recorder::{Lanes, Probe, Seen, Tally, Tasks};
 use rustix::time::{ClockId, clock_gettime};
 use scenario::recording::{Part, Writer};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -148,7 +148,7 @@ impl<'a> Begun<'a> {
             available: Bytes(available.0.saturating_mul(1024)),
             before: FromDisks::now(root),
             began: Instant::now(),
-            lanes: Lanes::new(monotonic(), probe.sees_ends(), &pack),
+            lanes: Lanes::new(monotonic(), probe.sees(), &pack),
             blocks: Vec::new(),
             stop,
         })
@@ -162,7 +162,10 @@ impl<'a> Begun<'a> {
             let mut events = 0_u32;
             probe.drain(|event| {
                 events += 1;
-                self.lanes.event(&event, &tasks);
+                match event {
+                    Seen::Event(event) => self.lanes.event(&event, &tasks),
+                    Seen::Added(added) => self.lanes.added(&added),
+                }
             });
             if events < MANY {
                 thread::sleep(TURN);
@@ -226,11 +229,13 @@ impl<'a> Begun<'a> {
             available: self.available,
             observed,
             streams: &streams,
+            has_cached: self.lanes.has_cached(),
             files: self.lanes.size(),
             written: Bytes(self.lanes.tally().written),
         };
         let mut bytes = Writer::new(&text.text(), &pack).take(Part::Full);
         bytes.extend(&self.blocks);
+        bytes.extend(self.lanes.cached(&pack));
         let path = &self.args.output;
         files::output::write(path, &bytes)
             .with_context(|| format!("{}: cannot be saved", path.display()))
@@ -293,11 +298,15 @@ impl<'a> Begun<'a> {
                  and an answer from it is about the rest"
             ));
         }
-        if !probe.sees_ends() {
+        if !probe.sees().ends {
             lines.push(format!(
                 "this kernel lets only {} be seen: writes, fsync and truncation are not in it",
                 probe.hooks().join(", ")
             ));
+        }
+        if !probe.sees().added {
+            let line = "what was cached before is not known: the model begins with an empty cache";
+            lines.push(line.to_owned());
         }
         if self.lanes.lanes().is_empty() {
             lines.push("no task read or wrote a file through the page cache".to_owned());

@@ -9,9 +9,6 @@ use study::{Observed, READ_IN, Study};
 use super::work::Runs;
 use crate::changing::said;
 
-/// How many times what was read the model may read before that is told.
-const FAR: f64 = 1.1;
-
 /// The notes on a recording; none for another study.
 pub(super) fn notes(named: &str, calibration: Calibration) -> anyhow::Result<Vec<String>> {
     let study = lab::find::find(named)?;
@@ -59,12 +56,6 @@ fn miss(study: &Study, observed: &Observed, calibration: Calibration) -> anyhow:
     };
     let (model, seen) = (kilobytes * 1024.0, observed.read_in.0 as f64);
     let model_said = mm::units::Bytes(model as u64);
-    if model > seen * FAR {
-        return Ok(format!(
-            "{begin}; the model: {model_said}, as it begins with an empty cache: what was cached \
-             is not in the recording"
-        ));
-    }
     Ok(match seen > 0.0 {
         true => format!(
             "{begin}; the model: {model_said} ({:+.1} %)",
