@@ -21,10 +21,11 @@ truncate -s 4096 /data/written; cat /data/gone; rm /data/gone; sleep 1
 kill -INT $recorder; wait $recorder; echo ended by $?; cat /plimsoll/said
 ";
 
-/// A recorder that is killed leaves no program behind, and a file that is whole.
+/// A recorder that is killed leaves no program behind, and a file that is whole. The kernel frees
+/// those of the first one some time after it ended.
 const KILLED: &str = "\
 programs() { grep -c bpf_prog_alloc /proc/vmallocinfo; }
-echo $(programs) programs
+sleep 5; echo $(programs) programs
 plimsoll record --for 1h -o /plimsoll/killed.rec > /plimsoll/says 2>&1 & recorder=$!
 until grep -qs '^recording' /plimsoll/says; do sleep 0.1; done
 echo $(programs) programs; dd if=/data/read of=/dev/null bs=8192 status=none; sleep 11
