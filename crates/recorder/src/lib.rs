@@ -10,6 +10,7 @@ mod bpf;
 mod btf;
 mod cached;
 mod event;
+mod hooks;
 mod lanes;
 mod program;
 mod ring;
@@ -25,7 +26,8 @@ pub use self::event::{Added, Event, Task};
 pub use self::lanes::{Lane, Lanes, Sees, Tally, Tasks};
 
 use self::bpf::{Attach, Map};
-use self::program::{ADDED, FUNCTIONS, Hook, Maker, Maps, Reading, SLOT, SLOTS, TRACEPOINT, When};
+use self::hooks::{ADDED, FUNCTIONS, Hook, TRACEPOINT, When};
+use self::program::{Maker, Maps, Reading, SLOT, SLOTS};
 use self::ring::Ring;
 
 /// The ring of events, in bytes: some 30,000 events.

@@ -1,12 +1,11 @@
 //! The programs: at the begin of a function the time is noted, at its end an event is handed out.
 
-use std::ffi::CStr;
-
 use scenario::recording::Kind;
 
 use super::assembly::{Assembly, Helper, Label, Register, Width};
 use super::btf::Btf;
 use super::event::{Added, NAME, Part, WORDS};
+use super::hooks::{Hook, Of, Range, When};
 use Register::{Frame, R0, R1, R2, R3, R4, R6, R7, R8, R9};
 
 /// How many tasks can be within a function at once: slots, by the lowest bits of the thread.
@@ -24,127 +23,6 @@ const KEY: i16 = READ - WORD;
 
 /// `IOCB_DIRECT`, past the page cache.
 const DIRECT: i32 = 1 << 17;
-
-/// A function of the kernel, or a tracepoint, and what is known where it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Hook {
-    pub(crate) name: &'static str,
-    kind: Kind,
-    /// How many arguments the function has; behind them lies what it returned.
-    arguments: i16,
-    file: Of,
-    range: Range,
-    /// Whether the event has a begin and an end, or is handed out at once.
-    pub(crate) when: When,
-    /// Only where this argument has this value.
-    only: Option<(i16, i32)>,
-}
-
-/// When an event is handed out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum When {
-    /// At the function's end, with the time of its begin.
-    Both,
-    /// At its end.
-    End,
-    /// At its begin.
-    Begin,
-}
-
-/// What its first argument is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Of {
-    Iocb,
-    Opened,
-    Mapping,
-}
-
-/// Where the range is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Range {
-    /// It ends at `ki_pos` and has as many bytes as were returned.
-    Moved,
-    /// It begins there.
-    Next,
-    /// It ends at the `loff_t` that this argument points to.
-    MovedBehind(i16),
-    /// Two arguments: the first byte, and how many.
-    Given(i16, i16),
-    /// An argument: the first byte.
-    From(i16),
-    /// Two arguments: the first page, and the last or the one behind it.
-    Pages(i16, i16),
-    Whole,
-}
-
-const HOOK: Hook = Hook {
-    name: "filemap_read",
-    kind: Kind::Read,
-    arguments: 3,
-    file: Of::Iocb,
-    range: Range::Moved,
-    when: When::Both,
-    only: None,
-};
-
-/// The functions, the first of which is needed.
-pub(crate) const FUNCTIONS: [Hook; 6] = [
-    HOOK,
-    Hook {
-        name: "filemap_splice_read",
-        arguments: 5,
-        file: Of::Opened,
-        range: Range::MovedBehind(1),
-        ..HOOK
-    },
-    Hook {
-        name: "generic_write_checks",
-        kind: Kind::Write,
-        arguments: 2,
-        range: Range::Next,
-        when: When::End,
-        ..HOOK
-    },
-    Hook {
-        name: "vfs_fsync_range",
-        kind: Kind::Sync,
-        arguments: 4,
-        file: Of::Opened,
-        range: Range::Whole,
-        ..HOOK
-    },
-    Hook {
-        name: "truncate_inode_pages_range",
-        kind: Kind::Truncate,
-        file: Of::Mapping,
-        range: Range::From(1),
-        when: When::Begin,
-        only: Some((2, -1)),
-        ..HOOK
-    },
-    Hook {
-        name: "generic_fadvise",
-        kind: Kind::DontNeed,
-        arguments: 4,
-        file: Of::Opened,
-        range: Range::Given(1, 2),
-        when: When::Begin,
-        // POSIX_FADV_DONTNEED
-        only: Some((3, 4)),
-    },
-];
-
-/// What is left where functions are refused: reads, by pages, without their end.
-pub(crate) const TRACEPOINT: Hook = Hook {
-    name: "mm_filemap_get_pages",
-    file: Of::Mapping,
-    range: Range::Pages(1, 2),
-    when: When::Begin,
-    ..HOOK
-};
-
-/// Where pages come into the page cache.
-pub(crate) const ADDED: &CStr = c"mm_filemap_add_to_page_cache";
 
 /// The maps that programs share.
 #[derive(Clone, Copy, Debug)]
