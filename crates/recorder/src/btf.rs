@@ -30,7 +30,7 @@ struct Type {
 
 /// `/sys/kernel/btf/vmlinux`.
 #[derive(Debug)]
-pub struct Btf {
+pub(crate) struct Btf {
     bytes: Vec<u8>,
     strings: usize,
     /// By their numbers less one: 0 is `void`.
@@ -39,8 +39,7 @@ pub struct Btf {
 
 impl Btf {
     /// Reads it; nothing where it is damaged or of a kind that is not known.
-    #[must_use]
-    pub fn read(bytes: Vec<u8>) -> Option<Self> {
+    pub(crate) fn read(bytes: Vec<u8>) -> Option<Self> {
         let length = word(&bytes, 4)? as usize;
         if u16::from_le_bytes([*bytes.first()?, *bytes.get(1)?]) != MAGIC || length < HEADER {
             return None;
@@ -63,16 +62,14 @@ impl Btf {
     }
 
     /// The number of a function of the kernel.
-    #[must_use]
-    pub fn function(&self, name: &str) -> Option<u32> {
+    pub(crate) fn function(&self, name: &str) -> Option<u32> {
         let found = |of: &Type| of.kind == FUNC && self.string(of.name) == name.as_bytes();
         let at = self.types.iter().position(found)?;
         u32::try_from(at + 1).ok()
     }
 
     /// What a word of an enumeration stands for.
-    #[must_use]
-    pub fn enumerator(&self, enumeration: &str, word: &str) -> Option<u32> {
+    pub(crate) fn enumerator(&self, enumeration: &str, word: &str) -> Option<u32> {
         let is_it = |of: &&Type| of.kind == ENUM && self.string(of.name) == enumeration.as_bytes();
         let found = *self.types.iter().find(is_it)?;
         let places = (0..found.count).map(|index| found.at + 12 + 8 * index);
@@ -84,8 +81,7 @@ impl Btf {
 
     /// Where a member lies in a structure, in bytes; a path of several with dots between, as in
     /// `se.sum_exec_runtime`. Members of structures without a name belong to the one around them.
-    #[must_use]
-    pub fn offset(&self, structure: &str, path: &str) -> Option<u32> {
+    pub(crate) fn offset(&self, structure: &str, path: &str) -> Option<u32> {
         let is_it = |of: &&Type| is_structure(of) && self.string(of.name) == structure.as_bytes();
         let mut within = *self.types.iter().find(is_it)?;
         let mut bits = 0;

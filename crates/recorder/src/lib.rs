@@ -11,9 +11,9 @@ mod btf;
 mod cached;
 mod event;
 mod hooks;
-mod lanes;
 mod program;
 mod ring;
+mod streams;
 
 use std::ffi::CStr;
 use std::io;
@@ -21,11 +21,11 @@ use std::os::fd::{AsRawFd as _, OwnedFd};
 
 use thiserror::Error;
 
-pub use self::btf::Btf;
 pub use self::event::{Added, Event, Task};
-pub use self::lanes::{Lane, Lanes, Sees, Tally, Tasks};
+pub use self::streams::{Sees, Stream, Streams, Tally, Tasks};
 
 use self::bpf::{Attach, Map};
+use self::btf::Btf;
 use self::hooks::{ADDED, FUNCTIONS, Hook, TRACEPOINT, When};
 use self::program::{Maker, Maps, Reading, SLOT, SLOTS};
 use self::ring::Ring;
@@ -126,10 +126,12 @@ impl Probe {
     /// Whether the last page that the tracepoint names belongs to the read or lies behind it
     /// differs by release: our own program's first page says which.
     fn pages_of_one(&mut self) -> u64 {
-        let read = std::fs::File::open("/proc/self/exe").and_then(|mut program| {
-            let mut page = [0; event::PAGE as usize];
-            io::Read::read_exact(&mut program, &mut page)
-        });
+        let read = std::env::current_exe()
+            .and_then(std::fs::File::open)
+            .and_then(|mut program| {
+                let mut page = [0; event::PAGE as usize];
+                io::Read::read_exact(&mut program, &mut page)
+            });
         let (ours, mut pages) = (std::process::id(), 0);
         self.ring.drain(|bytes| {
             let event = Event::read(bytes).filter(|event| event.process == ours);
@@ -204,7 +206,6 @@ fn with_others(maker: &Maker<'_>, mut programs: Vec<[OwnedFd; 2]>) -> Attached {
 }
 
 fn at_function(maker: &Maker<'_>, hook: &Hook) -> io::Result<Vec<[OwnedFd; 2]>> {
-    let lacks = || io::Error::new(io::ErrorKind::NotFound, "its types lack what is needed");
     let function = maker.btf.function(hook.name).ok_or_else(lacks)?;
     let event = maker.event(hook).ok_or_else(lacks)?;
     let end = match hook.when {
@@ -219,6 +220,10 @@ fn at_function(maker: &Maker<'_>, hook: &Hook) -> io::Result<Vec<[OwnedFd; 2]>> 
     Ok(programs)
 }
 
+fn lacks() -> io::Error {
+    io::Error::new(io::ErrorKind::NotFound, "its types lack what is needed")
+}
+
 /// A tracepoint's arguments are plain numbers to the verifier.
 fn by_helper<'a>(maker: &Maker<'a>) -> Maker<'a> {
     Maker {
@@ -229,7 +234,6 @@ fn by_helper<'a>(maker: &Maker<'a>) -> Maker<'a> {
 }
 
 fn at_tracepoint(program: &Option<Vec<u64>>, name: &'static CStr) -> io::Result<[OwnedFd; 2]> {
-    let lacks = || io::Error::new(io::ErrorKind::NotFound, "its types lack what is needed");
     bpf::attach(
         program.as_ref().ok_or_else(lacks)?,
         Attach::Tracepoint(name),

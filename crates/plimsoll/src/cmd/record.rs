@@ -17,7 +17,7 @@ use mm::snapshot::Snapshot;
 use mm::text::counted;
 use mm::units::{Bytes, Nanos};
 use mm::vmstat::{self, Vmstat};
-use recorder::{Lanes, Probe, Seen, Tally, Tasks};
+use recorder::{Probe, Seen, Streams, Tally, Tasks};
 use rustix::time::{ClockId, clock_gettime};
 use scenario::recording::{Part, Writer};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -104,7 +104,7 @@ struct Begun<'a> {
     /// What was read from disks before it began.
     before: FromDisks,
     began: Instant,
-    lanes: Lanes<'a>,
+    streams: Streams<'a>,
     blocks: Vec<u8>,
     stop: Arc<AtomicBool>,
 }
@@ -148,7 +148,7 @@ impl<'a> Begun<'a> {
             available: Bytes(available.0.saturating_mul(1024)),
             before: FromDisks::now(root),
             began: Instant::now(),
-            lanes: Lanes::new(monotonic(), probe.sees(), &pack),
+            streams: Streams::new(monotonic(), probe.sees(), &pack),
             blocks: Vec::new(),
             stop,
         })
@@ -163,8 +163,8 @@ impl<'a> Begun<'a> {
             probe.drain(|event| {
                 events += 1;
                 match event {
-                    Seen::Event(event) => self.lanes.event(&event, &tasks),
-                    Seen::Added(added) => self.lanes.added(&added),
+                    Seen::Event(event) => self.streams.event(&event, &tasks),
+                    Seen::Added(added) => self.streams.added(&added),
                 }
             });
             if events < MANY {
@@ -176,7 +176,7 @@ impl<'a> Begun<'a> {
             if self.began.elapsed() >= self.args.lasts {
                 return Ok(Ended::Time);
             }
-            self.blocks.extend(self.lanes.take(Part::Full));
+            self.blocks.extend(self.streams.take(Part::Full));
             if self.blocks.len() as u64 >= self.args.size.0 {
                 return Ok(Ended::Full);
             }
@@ -194,7 +194,7 @@ impl<'a> Begun<'a> {
             time: whole_seconds(nanos(self.began.elapsed())),
             by: probe.hooks().join(", "),
             lost: probe.lost(),
-            passed_over: self.lanes.tally().passed_over,
+            passed_over: self.streams.tally().passed_over,
             read_in: self.read_since().bytes,
         }
     }
@@ -220,22 +220,22 @@ impl<'a> Begun<'a> {
 
     /// Writes the file as a whole: the text in front says how much was seen.
     fn save(&mut self, observed: &Observed) -> anyhow::Result<()> {
-        self.blocks.extend(self.lanes.take(Part::All));
-        let lanes = self.lanes.lanes().iter();
-        let streams: Vec<(String, u64)> = lanes.map(|lane| (lane.name(), lane.runs)).collect();
+        self.blocks.extend(self.streams.take(Part::All));
+        let all = self.streams.all().iter();
+        let streams: Vec<(String, u64)> = all.map(|it| (it.name(), it.runs)).collect();
         let text = Load {
             name: &self.name,
             at_hand: &self.machine(),
             available: self.available,
             observed,
             streams: &streams,
-            has_cached: self.lanes.has_cached(),
-            files: self.lanes.size(),
-            written: Bytes(self.lanes.tally().written),
+            has_cached: self.streams.has_cached(),
+            files: self.streams.size(),
+            written: Bytes(self.streams.tally().written),
         };
         let mut bytes = Writer::new(&text.text(), &pack).take(Part::Full);
         bytes.extend(&self.blocks);
-        bytes.extend(self.lanes.cached(&pack));
+        bytes.extend(self.streams.cached(&pack));
         let path = &self.args.output;
         files::output::write(path, &bytes)
             .with_context(|| format!("{}: cannot be saved", path.display()))
@@ -249,14 +249,14 @@ impl<'a> Begun<'a> {
             writes,
             written,
             passed_over,
-        } = self.lanes.tally();
+        } = self.streams.tally();
         let path = self.args.output.display();
         let mut out = term::out();
         writeln!(
             out,
             "{path}: {}, {}{}",
             said(observed.time),
-            counted(self.lanes.lanes().len() as u64, "stream"),
+            counted(self.streams.all().len() as u64, "stream"),
             match ended {
                 Ended::Time => "",
                 Ended::Interrupted => ", interrupted",
@@ -290,7 +290,7 @@ impl<'a> Begun<'a> {
     /// What the recording does not have.
     fn limits(&self, probe: &Probe, lost: u64) -> Vec<String> {
         let mut lines = Vec::new();
-        let seen: u64 = self.lanes.lanes().iter().map(|lane| lane.runs).sum();
+        let seen: u64 = self.streams.all().iter().map(|it| it.runs).sum();
         if lost > (seen + lost) / 100 {
             let share = lost as f64 * 100.0 / (seen + lost) as f64;
             lines.push(format!(
@@ -308,7 +308,7 @@ impl<'a> Begun<'a> {
             let line = "what was cached before is not known: the model begins with an empty cache";
             lines.push(line.to_owned());
         }
-        if self.lanes.lanes().is_empty() {
+        if self.streams.all().is_empty() {
             lines.push("no task read or wrote a file through the page cache".to_owned());
         }
         lines

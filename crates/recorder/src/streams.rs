@@ -1,6 +1,6 @@
-//! Events become the streams of a recording. A task has a lane of its own while it lives; the next
-//! task may have it after that, so that a build of a thousand compilers has as many streams as ran
-//! at once.
+//! Events become the streams of a recording. A task has a stream of its own while it lives; after
+//! that the next task may have it, so that a build of a thousand compilers has as many streams as
+//! ran at once.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use super::cached::Cached;
 use super::event::{Added, Event, NAME, PAGE, Task};
 
 /// The most streams, and the most files: beyond them tasks and files are passed over.
-const LANES: usize = 128;
+const STREAMS: usize = 128;
 const FILES: usize = 200_000;
 
 /// The largest file: the model has 7 bytes for each of its pages.
@@ -43,7 +43,7 @@ pub struct Sees {
 
 /// A stream, and the tasks that did it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Lane {
+pub struct Stream {
     /// What its task was called last.
     name: [u8; NAME],
     /// How many tasks were in it, one after the other.
@@ -75,13 +75,13 @@ pub struct Tally {
 
 /// Writes the streams of events.
 #[derive(Debug)]
-pub struct Lanes<'p> {
+pub struct Streams<'p> {
     writer: Writer<'p>,
     /// When the recording began, by the kernel's monotonic clock.
     began: Nanos,
     sees_ends: bool,
     by_thread: BTreeMap<u32, usize>,
-    lanes: Vec<Lane>,
+    all: Vec<Stream>,
     files: BTreeMap<(u64, u64), u32>,
     /// Where pages that come in are seen.
     cached: Option<Cached>,
@@ -90,7 +90,7 @@ pub struct Lanes<'p> {
     tally: Tally,
 }
 
-impl<'p> Lanes<'p> {
+impl<'p> Streams<'p> {
     /// Begins.
     #[must_use]
     pub fn new(began: Nanos, probe: Sees, pack: Pack<'p>) -> Self {
@@ -103,7 +103,7 @@ impl<'p> Lanes<'p> {
             sees_ends: probe.ends,
             cached: probe.added.then(Cached::default),
             by_thread: BTreeMap::new(),
-            lanes: Vec::new(),
+            all: Vec::new(),
             files: BTreeMap::new(),
             size: 0,
             tally: Tally::default(),
@@ -115,15 +115,15 @@ impl<'p> Lanes<'p> {
         if !event.is_regular || !self.cuts_what_is_known(event) {
             return;
         }
-        let places = (self.file(event), self.lane(event, tasks));
-        let (Some(file), Some(lane)) = places else {
+        let places = (self.file(event), self.stream(event, tasks));
+        let (Some(file), Some(stream)) = places else {
             self.tally.passed_over += 1;
             return;
         };
-        let run = self.lanes[lane].run(event, file, self.began, self.sees_ends);
+        let run = self.all[stream].run(event, file, self.began, self.sees_ends);
         self.tally.count(&run);
         // Stream 0 is what was cached.
-        self.writer.run(lane as u32 + 1, &run);
+        self.writer.run(stream as u32 + 1, &run);
         self.touch(event, file);
         if event.kind == Kind::Truncate && event.length == 0 {
             // Removed: its inode may become another file.
@@ -177,10 +177,10 @@ impl<'p> Lanes<'p> {
         self.writer.take(part)
     }
 
-    /// The streams, by their numbers.
+    /// The streams, from number 1 on.
     #[must_use]
-    pub fn lanes(&self) -> &[Lane] {
-        &self.lanes
+    pub fn all(&self) -> &[Stream] {
+        &self.all
     }
 
     /// How much was seen.
@@ -215,32 +215,32 @@ impl<'p> Lanes<'p> {
         })
     }
 
-    fn lane(&mut self, event: &Event, tasks: &impl Tasks) -> Option<usize> {
-        if let Some(&lane) = self.by_thread.get(&event.thread) {
-            return Some(lane);
+    fn stream(&mut self, event: &Event, tasks: &impl Tasks) -> Option<usize> {
+        if let Some(&stream) = self.by_thread.get(&event.thread) {
+            return Some(stream);
         }
-        let free = |lane: &Lane| {
-            let quiet = Nanos(event.began.0.saturating_sub(lane.ended.0)) > QUIET;
-            quiet && !tasks.exists(lane.thread)
+        let free = |stream: &Stream| {
+            let quiet = Nanos(event.began.0.saturating_sub(stream.ended.0)) > QUIET;
+            quiet && !tasks.exists(stream.thread)
         };
-        let lane = match self.lanes.iter().position(free) {
-            Some(lane) => {
-                self.by_thread.remove(&self.lanes[lane].thread);
-                self.lanes[lane].next(event);
-                lane
+        let stream = match self.all.iter().position(free) {
+            Some(stream) => {
+                self.by_thread.remove(&self.all[stream].thread);
+                self.all[stream].next(event);
+                stream
             }
-            None if self.lanes.len() < LANES => {
-                self.lanes.push(Lane::new(event, self.began));
-                self.lanes.len() - 1
+            None if self.all.len() < STREAMS => {
+                self.all.push(Stream::new(event, self.began));
+                self.all.len() - 1
             }
             None => return None,
         };
-        self.by_thread.insert(event.thread, lane);
-        Some(lane)
+        self.by_thread.insert(event.thread, stream);
+        Some(stream)
     }
 }
 
-impl Lane {
+impl Stream {
     /// What its task was called last.
     #[must_use]
     pub fn name(&self) -> String {
@@ -264,7 +264,7 @@ impl Lane {
     fn next(&mut self, event: &Event) {
         self.tasks += 1;
         self.thread = event.thread;
-        // What it did before it was seen is not known; the lane slept meanwhile.
+        // What it did before it was seen is not known; the stream slept meanwhile.
         self.task = Task {
             slept: u64::MAX,
             ..event.before
@@ -272,7 +272,7 @@ impl Lane {
         self.took = Nanos::ZERO;
     }
 
-    /// The event as the lane's next run.
+    /// The event as the stream's next run.
     fn run(&mut self, event: &Event, file: u32, began: Nanos, sees_ends: bool) -> Run {
         let since = if self.runs == 0 { began } else { self.ended };
         let gap = Nanos(event.began.0.saturating_sub(since.0));
@@ -378,14 +378,14 @@ mod tests {
         }
     }
 
-    fn recorded(events: &[(Event, u32)]) -> (Vec<Vec<Run>>, Vec<Lane>) {
+    fn recorded(events: &[(Event, u32)]) -> (Vec<Vec<Run>>, Vec<Stream>) {
         let plain = |bytes: &[u8]| bytes.to_vec();
-        let mut lanes = Lanes::new(Nanos(SECOND), SEES, &plain);
+        let mut said = Streams::new(Nanos(SECOND), SEES, &plain);
         for (event, living) in events {
-            lanes.event(event, &Living(*living));
+            said.event(event, &Living(*living));
         }
         let mut bytes = Writer::new("", &plain).take(Part::All);
-        bytes.extend(lanes.take(Part::All));
+        bytes.extend(said.take(Part::All));
         let read = Recording::read(&bytes, &|_, _| None).expect("a recording");
         let streams = read.recorded.streams.iter();
         (
@@ -393,7 +393,7 @@ mod tests {
                 .skip(1)
                 .map(|stream| stream.iter().collect())
                 .collect(),
-            lanes.lanes().to_vec(),
+            said.all().to_vec(),
         )
     }
 
@@ -426,16 +426,16 @@ mod tests {
     }
 
     #[test]
-    fn a_task_that_is_gone_leaves_its_lane_to_the_next() {
+    fn a_task_that_is_gone_leaves_its_stream_to_the_next() {
         let later = SECOND + 2 * QUIET.0;
-        let (streams, lanes) = recorded(&[
+        let (streams, said) = recorded(&[
             (event(5, SECOND, 0, 0), 0),
             (event(6, SECOND, 0, 0), 0),
             (event(7, later, 0, 0), 6),
         ]);
         assert_eq!(streams.len(), 2);
-        assert_eq!(lanes[0].name(), "sqlite3");
-        assert_eq!((lanes[0].tasks, lanes[1].tasks), (2, 1));
+        assert_eq!(said[0].name(), "sqlite3");
+        assert_eq!((said[0].tasks, said[1].tasks), (2, 1));
         assert_eq!(streams[0][1].compute, Nanos::ZERO);
     }
 
