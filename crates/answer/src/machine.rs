@@ -26,6 +26,8 @@ pub struct Machine {
     pub cpus: Option<u32>,
     /// The kind of its first disk, likewise.
     pub disk: Option<DiskKind>,
+    /// Its swap, likewise.
+    pub swap: Option<SwapAtHand>,
 }
 
 /// A machine of which there is evidence.
@@ -63,7 +65,12 @@ impl Machine {
             .map(|memory| format!(" --memory {}M", memory.0 >> 20));
         let cpus = self.cpus.map(|cpus| format!(" --cpus {cpus}"));
         let disk = self.disk.map(|kind| format!(" --disk {}", kind.word()));
-        let all = [like, memory, cpus, disk].into_iter().flatten();
+        let swap = self.swap.map(|swap| match swap {
+            SwapAtHand::None => " --swap none".to_owned(),
+            SwapAtHand::Disk(size) => format!(" --swap {}M", size.0 >> 20),
+            SwapAtHand::Zram(size) => format!(" --swap zram:{}M", size.0 >> 20),
+        });
+        let all = [like, memory, cpus, disk, swap].into_iter().flatten();
         all.collect()
     }
 
@@ -79,6 +86,10 @@ impl Machine {
         at_hand.memory = self.memory.or(at_hand.memory);
         at_hand.cpus = self.cpus.or(at_hand.cpus);
         at_hand.disk = self.disk.or(at_hand.disk);
+        if self.swap.is_some() {
+            check_swap(&study)?;
+            at_hand.swap = self.swap;
+        }
         let mut notes = Vec::new();
         if at_hand == AtHand::default() {
             return Ok(Placed {
@@ -102,6 +113,17 @@ impl Machine {
             notes,
         })
     }
+}
+
+/// Refuses another swap where the study has none, and would do the same with it.
+fn check_swap(study: &Study) -> Result<(), Refused> {
+    let has_swap = study.arms.iter().any(|arm| !arm.machine.swaps.is_empty());
+    let why = match study.observed {
+        _ if has_swap => return Ok(()),
+        Some(_) => "this recording has no anonymous memory, so nothing would be swapped",
+        None => "the study has no swap; give its file a [[machine.swap]]",
+    };
+    Err(Refused(format!("--swap: {why}")))
 }
 
 /// The kernel on which a study was recorded.

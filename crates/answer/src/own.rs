@@ -2,6 +2,7 @@
 
 use mm::catalogue;
 use mm::settings::{Setting, Settings};
+use scenario::workload::Action;
 use study::Study;
 
 use crate::refused::Refused;
@@ -28,6 +29,42 @@ pub fn with_settings(study: Study, settings: &[Setting]) -> Result<Study, Refuse
     let settings = Settings(settings.to_vec());
     let own = study.with_arm(OWN_ARM, &settings);
     own.map_err(|why| refused(why.to_string()))
+}
+
+/// The tunables about anonymous memory: what they do hangs on what processes map and touch.
+const ANONYMOUS: [&str; 6] = [
+    "vm.swappiness",
+    "vm.page-cluster",
+    "vm.overcommit_",
+    "thp.",
+    "ksm.",
+    "zswap.",
+];
+
+/// Refuses settings about anonymous memory where a recording has none: "no difference" would be no
+/// answer.
+///
+/// # Errors
+/// One of the settings is such a one.
+pub fn check_anonymous(study: &Study, settings: &[Setting]) -> Result<(), Refused> {
+    if study.observed.is_none() || maps(study) {
+        return Ok(());
+    }
+    let about = |it: &&Setting| ANONYMOUS.iter().any(|name| it.tunable.starts_with(name));
+    match settings.iter().find(about) {
+        None => Ok(()),
+        Some(setting) => Err(Refused(format!(
+            "--set: {} is about anonymous memory, which this recording does not have; try it on \
+             the machine itself with `plimsoll trial`",
+            setting.tunable
+        ))),
+    }
+}
+
+/// Whether a process of the study has memory of its own.
+pub(crate) fn maps(study: &Study) -> bool {
+    let is_map = |action: &Action| matches!(action, Action::Map(_));
+    study.arms.iter().any(|arm| arm.workload.any_action(is_map))
 }
 
 /// The names of the arm that `--set` makes: several where a sweep of the study takes all arms.

@@ -7,13 +7,13 @@ use scenario::calibration::Calibration;
 use study::coverage;
 use study::likely_error;
 use study::record::Record;
-use study::{BUILT_IN, Study};
+use study::{BUILT_IN, Beside, Study};
 
 use crate::bench::{BenchError, Run};
 use crate::calibration;
 use crate::machine::{self, Cpus, Machine, Placed};
 use crate::model_bench::ModelBench;
-use crate::own::{own_arms, with_settings};
+use crate::own::{check_anonymous, own_arms, with_settings};
 use crate::recorded;
 use crate::refused::Refused;
 use crate::report::{Pair, Report};
@@ -30,6 +30,8 @@ pub struct Question {
     pub machine: Machine,
     /// The settings of an arm more, [`crate::own::OWN_ARM`]; none for no such arm.
     pub settings: Vec<Setting>,
+    /// What runs beside the load, each in an arm more.
+    pub beside: Vec<(Beside, Bytes)>,
     /// Whose costs.
     pub costs: Costs,
     /// The arms, by name; none for all of them.
@@ -100,6 +102,7 @@ impl Question {
             study,
             machine: Machine::default(),
             settings: Vec::new(),
+            beside: Vec::new(),
             costs: Costs::default(),
             arms: Vec::new(),
             repetitions: None,
@@ -113,11 +116,14 @@ impl Question {
     /// # Errors
     /// The study cannot be put on the machine, or a setting is not one.
     pub fn placed(&self, cpus: Cpus) -> Result<Placed, Refused> {
+        check_anonymous(&self.study, &self.settings)?;
         let placed = self.machine.place(self.study.clone(), cpus)?;
-        Ok(Placed {
-            study: with_settings(placed.study, &self.settings)?,
-            ..placed
-        })
+        let mut study = with_settings(placed.study, &self.settings)?;
+        for (beside, size) in &self.beside {
+            let more = study.beside(*beside, *size);
+            study = more.map_err(|why| Refused::from(why).at("--add"))?;
+        }
+        Ok(Placed { study, ..placed })
     }
 
     /// The arms that are wanted of the placed study, by name; none for all of them. An arm of
@@ -125,9 +131,13 @@ impl Question {
     #[must_use]
     pub fn wanted(&self, placed: &Study) -> Vec<String> {
         let mut arms = self.arms.clone();
-        if !self.settings.is_empty() && !arms.is_empty() {
+        if arms.is_empty() {
+            return arms;
+        }
+        if !self.settings.is_empty() {
             arms.extend(own_arms(placed));
         }
+        arms.extend(self.beside.iter().map(|(beside, _)| beside.arm()));
         arms
     }
 
@@ -135,8 +145,12 @@ impl Question {
     #[must_use]
     pub fn arguments(&self) -> String {
         let set = |it: &Setting| format!(" --set {}={}", it.tunable, it.value);
+        let add = |(beside, size): &(Beside, Bytes)| {
+            format!(" --add {}:{}K", beside.word(), size.0 >> 10)
+        };
         let sets: String = self.settings.iter().map(set).collect();
-        self.machine.arguments() + &sets
+        let adds: String = self.beside.iter().map(add).collect();
+        self.machine.arguments() + &sets + &adds
     }
 
     /// Settles machine, kernel and arms.

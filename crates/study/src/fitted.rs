@@ -15,6 +15,7 @@ use mm::units::{Bytes, Nanos};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use super::edits::{self, Edit, amount, quoted, tables};
 use super::{ArmError, Study, observed};
 use mm::quantity;
 
@@ -150,10 +151,11 @@ fn fitted(study: &Study, at_hand: &AtHand) -> Option<String> {
         .get("base")
         .and_then(|base| base.get_ref().as_table());
     edits.base(base);
-    let text = edits.applied(&study.text);
+    let base_lines = edits.base_lines();
+    let text = edits::applied(&study.text, edits.made);
     Some(match base {
         Some(_) => text,
-        None => format!("{}\n[base]\n{}", text.trim_end(), edits.base_lines()),
+        None => format!("{}\n[base]\n{}", text.trim_end(), base_lines),
     })
 }
 
@@ -166,7 +168,7 @@ struct Edits<'a> {
     /// The swap of the study's first arm, in bytes.
     swap: u64,
     /// Places and what stands there instead.
-    made: Vec<(Range<usize>, String)>,
+    made: Vec<Edit>,
 }
 
 impl Edits<'_> {
@@ -440,16 +442,6 @@ impl Edits<'_> {
             .map(|it| format!("{} = {}\n", quoted(&it.tunable), quoted(&it.value)))
             .collect()
     }
-
-    /// The text with all changes; those behind go first, so that places keep.
-    fn applied(&mut self, text: &str) -> String {
-        let mut text = text.to_owned();
-        self.made.sort_by_key(|(place, _)| (place.start, place.end));
-        for (place, with) in self.made.iter().rev() {
-            text.replace_range(place.clone(), with);
-        }
-        text
-    }
 }
 
 /// The time in a parameter: "20 s", or "after 20 s", when a process starts.
@@ -457,27 +449,8 @@ pub(super) fn time_in(text: &str) -> Option<Nanos> {
     quantity::duration(text.strip_prefix(AFTER).unwrap_or(text)).ok()
 }
 
-fn tables<'a, 'b>(table: &'a DeTable<'b>, key: &str) -> Vec<&'a DeTable<'b>> {
-    let list = table.get(key).and_then(|list| list.get_ref().as_array());
-    let tables = list.into_iter().flatten();
-    tables.filter_map(|it| it.get_ref().as_table()).collect()
-}
-
 fn text<'a>(table: &'a DeTable<'_>, key: &str) -> Option<&'a str> {
     table.get(key)?.get_ref().as_str()
-}
-
-fn quoted(text: &str) -> String {
-    toml::Value::String(text.to_owned()).to_string()
-}
-
-/// A size as a study writes it, in whole pages, and in MiB from 16 MiB on.
-fn amount(size: Bytes) -> String {
-    let kib = (size.0 >> 12 << 2).max(4);
-    match kib {
-        large if large >= 16 << 10 => format!("\"{} MiB\"", large >> 10),
-        small => format!("\"{small} KiB\""),
-    }
 }
 
 fn times(number: u64, (new, old): (u64, u64)) -> u64 {

@@ -11,12 +11,14 @@ mod access;
 mod arm;
 mod arms;
 mod asked;
+mod beside;
 mod built_in;
 mod cgroup_file;
 mod classes;
 pub mod compare;
 mod cost;
 pub mod coverage;
+mod edits;
 mod fitted;
 mod guard;
 pub mod hash;
@@ -63,6 +65,7 @@ use crate::measure::Measure;
 use crate::recording::Recording;
 use arm::{read_arm, root, sample};
 use arms::ArmPlan;
+use edits::quoted;
 use mm::suggest;
 use names::Names;
 use node::{Node, Scope};
@@ -71,6 +74,7 @@ use table::Table;
 
 pub use arm::Arm;
 pub use asked::asked;
+pub use beside::Beside;
 pub use built_in::BUILT_IN;
 pub use cost::{Cost, memory, roughly};
 pub use fitted::{AtHand, DiskKind, SwapAtHand};
@@ -245,7 +249,6 @@ impl Study {
     /// # Errors
     /// A setting that does not exist, is out of range, or is of a disk that the machine lacks.
     pub fn with_arm(&self, name: &str, settings: &Settings) -> Result<Self, ArmError> {
-        let quoted = |text: &str| toml::Value::String(text.to_owned()).to_string();
         let pairs: Vec<String> = settings
             .0
             .iter()

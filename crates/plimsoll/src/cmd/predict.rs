@@ -15,10 +15,11 @@ use host::{Root, facts};
 use lab::calibration;
 use lab::experiment::{AtATime, Event, Experiment, More, Results, cpus};
 use mm::catalogue::{self, TypedError};
+use mm::quantity;
 use mm::settings::Setting;
 use mm::text::counted;
 use mm::units::{Bytes, PageSize};
-use study::{Cost, Study, roughly};
+use study::{Beside, Cost, Study, roughly};
 
 use self::machine::Machine;
 use super::page::Page;
@@ -61,6 +62,13 @@ pub(crate) struct Asked {
     /// Add an arm of your own with this setting (repeatable); a size may have a unit, as in 64M
     #[arg(long = "set", value_name = "TUNABLE=VALUE", value_parser = setting)]
     settings: Vec<Setting>,
+    /// Which LRU lists the arm of your own has: the same as a --set of lru_gen.enabled
+    #[arg(long, value_name = "LRU", value_parser = lru)]
+    lru: Option<Setting>,
+    /// Add an arm in which this runs beside a recorded load: backup:100G reads a file of that size,
+    /// copy:10G writes one, hog:2G uses that much memory (repeatable)
+    #[arg(long = "add", value_name = "LOAD:SIZE", value_parser = beside)]
+    beside: Vec<(Beside, Bytes)>,
     #[command(flatten)]
     machine: Machine,
 }
@@ -192,7 +200,8 @@ impl Asked {
     pub(crate) fn question(&self, choice: &Choice) -> anyhow::Result<Question> {
         Ok(Question {
             machine: self.machine.read()?,
-            settings: self.settings.clone(),
+            settings: self.settings.iter().chain(&self.lru).cloned().collect(),
+            beside: self.beside.clone(),
             arms: choice.arms.clone(),
             repetitions: choice.repetitions,
             first_seed: choice.seed,
@@ -204,6 +213,29 @@ impl Asked {
 /// A setting for the model, whose pages have 4 KiB.
 fn setting(text: &str) -> Result<Setting, TypedError> {
     catalogue::typed(text, PageSize::FOUR_KIB)
+}
+
+/// The setting that chooses the kernel's LRU lists.
+fn lru(text: &str) -> Result<Setting, String> {
+    let value = match text {
+        "classic" => "0",
+        "mglru" => "7",
+        _ => return Err("give classic or mglru".to_owned()),
+    };
+    Ok(Setting {
+        tunable: "lru_gen.enabled".to_owned(),
+        value: value.to_owned(),
+    })
+}
+
+fn beside(text: &str) -> Result<(Beside, Bytes), String> {
+    let parts = text.split_once(':');
+    let found = parts.and_then(|(word, size)| {
+        let found = Beside::WORDS.iter().find(|(known, _)| *known == word);
+        let size = quantity::size(size).ok().filter(|size| size.0 > 0);
+        Some((found?.1, size?))
+    });
+    found.ok_or_else(|| "give backup, copy or hog and a size, as in backup:100G".to_owned())
 }
 
 impl Choice {

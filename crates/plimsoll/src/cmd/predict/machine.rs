@@ -9,7 +9,7 @@ use mm::capture::Capture;
 use mm::quantity;
 use mm::snapshot::Snapshot;
 use mm::units::Bytes;
-use study::DiskKind;
+use study::{DiskKind, SwapAtHand};
 
 /// The machine that a study is asked of, in place of its own.
 #[derive(Clone, Debug, clap::Args)]
@@ -27,6 +27,9 @@ pub(crate) struct Machine {
     /// Ask it of a machine with such a disk
     #[arg(long, value_name = "KIND", value_parser = disk)]
     disk: Option<DiskKind>,
+    /// Ask it of a machine with this much swap: 4G on its disk, zram:4G or none
+    #[arg(long, value_name = "SWAP", value_parser = swap)]
+    swap: Option<SwapAtHand>,
 }
 
 impl Machine {
@@ -41,6 +44,7 @@ impl Machine {
             memory: self.memory,
             cpus: self.cpus,
             disk: self.disk,
+            swap: self.swap,
         })
     }
 }
@@ -78,4 +82,14 @@ fn disk(text: &str) -> Result<DiskKind, String> {
     let found = DiskKind::WORDS.iter().find(|(word, _)| *word == text);
     let kind = found.map(|(_, kind)| *kind);
     kind.ok_or_else(|| "give hdd, ssd or nvme".to_owned())
+}
+
+fn swap(text: &str) -> Result<SwapAtHand, String> {
+    let size = |text: &str| quantity::size(text).ok().filter(|size| size.0 > 0);
+    let swap = match text.strip_prefix("zram:") {
+        _ if text == "none" => Some(SwapAtHand::None),
+        Some(of_zram) => size(of_zram).map(SwapAtHand::Zram),
+        None => size(text).map(SwapAtHand::Disk),
+    };
+    swap.ok_or_else(|| "give a size as in 4G, zram: and a size, or none".to_owned())
 }
