@@ -7,6 +7,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod advise;
 pub mod base;
 pub mod bench;
 pub mod calibration;

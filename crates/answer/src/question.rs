@@ -234,6 +234,12 @@ impl Asked {
         }
     }
 
+    /// What is to be said of the answer, one line each.
+    #[must_use]
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
     /// Adds what is to be said of the answer before it is there: how far the model misses a
     /// recording, and what of the prediction is extrapolated, distorted by the scale, or about what
     /// no model machine has. `available` is this machine's `MemAvailable`.

@@ -10,6 +10,7 @@ use mm::quantity;
 use mm::text::lasting;
 use mm::units::Nanos;
 
+pub(crate) mod advise;
 pub(crate) mod apply;
 pub(crate) mod calibrate;
 pub(crate) mod completions;

@@ -146,7 +146,8 @@ pub(crate) fn at_a_time() -> u64 {
     cpus().get() as u64
 }
 
-fn ran(results: Results) -> Ran {
+/// What the experiment came to, as an answer takes it.
+pub(super) fn ran(results: Results) -> Ran {
     Ran {
         records: results.records,
         failures: results.failures,

@@ -61,10 +61,7 @@ const TIMES: u32 = 50;
 /// Records.
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let root = Root::default();
-    if args.output.symlink_metadata().is_ok() {
-        let path = args.output.display();
-        bail!("{path} is there already; name another file with --output");
-    }
+    check_free(&args.output)?;
     check_rights(&root)?;
     let mut probe = Probe::new(facts::kernel_types(&root).unwrap_or_default())?;
     let mut recording = Begun::new(&root, &args, &probe)?;
@@ -80,6 +77,15 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     recording.save(&observed)?;
     recording.tell(&probe, &observed, ended)?;
     Ok(ExitCode::Done)
+}
+
+/// Refuses a file that is there already.
+pub(super) fn check_free(path: &Path) -> anyhow::Result<()> {
+    if path.symlink_metadata().is_ok() {
+        let path = path.display();
+        bail!("{path} is there already; name another file with --output");
+    }
+    Ok(())
 }
 
 /// Only root is told what tasks do to files, and in a container nobody.

@@ -12,10 +12,11 @@ use shapes::Shape;
 
 use super::Documents;
 use crate::changing::told;
-use crate::cmd::{calibrate, fidelity, guard, ksm, replay, studies, trial};
+use crate::cmd::{advise, calibrate, fidelity, guard, ksm, replay, studies, trial};
 
 pub(super) fn schemas() -> Documents {
     Documents::from([
+        schema::<advise::Document>(),
         schema::<told::PlanDocument<'_>>(),
         schema::<told::Changes>(),
         schema::<calibrate::Document<'_>>(),

@@ -9,7 +9,8 @@ use serde_json::Value;
 use crate::schema::Schema;
 
 /// The schemas, and the `schema` that each one's documents say.
-const SCHEMAS: [&str; 18] = [
+const SCHEMAS: [&str; 19] = [
+    "advice",
     "apply",
     "calibration",
     "changes",
@@ -221,6 +222,37 @@ fn what_differs_from_the_kernels_choice_is_as_its_schema_says() {
         document["differing"]
             .as_array()
             .is_some_and(|all| all.len() >= 5),
+        "{document}"
+    );
+}
+
+/// A file that is read twice, on a machine that could hold it if it kept less free.
+const READER: &str = "name = \"s\"\ntitle = \"s\"\nquestion = \"s\"\n[machine]\n\
+    memory = \"128 MiB\"\n[[machine.disk]]\nname = \"d\"\nsize = \"256 MiB\"\n\
+    bandwidth = \"1 GB/s\"\n[[machine.file]]\nname = \"f\"\ndisk = \"d\"\nsize = \"48 MiB\"\n\
+    [base]\n\"vm.watermark_scale_factor\" = \"1000\"\n[[arm]]\nname = \"as it is\"\n[[process]]\n\
+    name = \"p\"\nsteps = [{ label = \"l\", read = { file = \"f\", pattern = \"random\", amount = \
+    \"96 MiB\" } }]\n[[measure]]\nname = \"time\"\nstep = \"l\"\ntake = \"duration\"\n\
+    better = \"lower\"\n";
+
+#[test]
+fn advice_is_as_its_schema_says() {
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::write(folder.path().join("reader.toml"), READER).expect("a study");
+    let arguments = ["advise", "./reader.toml", "--json", "-o", "plan.conf"];
+    let document = assert_is("advice", &arguments, folder.path());
+    let plan = fs::read_to_string(folder.path().join("plan.conf")).expect("the plan");
+    for change in document["changes"].as_array().expect("changes") {
+        let (tunable, value) = (&change["tunable"], &change["value"]);
+        let line = format!(
+            "{} = {}",
+            tunable.as_str().unwrap(),
+            value.as_str().unwrap()
+        );
+        assert!(plan.lines().any(|it| it == line), "{line}: {plan}");
+    }
+    assert!(
+        document["tried"].as_u64().is_some_and(|tried| tried >= 5),
         "{document}"
     );
 }
