@@ -74,7 +74,7 @@ pub use asked::asked;
 pub use built_in::BUILT_IN;
 pub use cost::{Cost, memory, roughly};
 pub use fitted::{AtHand, DiskKind, SwapAtHand};
-pub use observed::{Load, Observed, READ_IN};
+pub use observed::{Load, LoadStream, Observed, READ_IN};
 pub use pressure::{Least, Pressure};
 pub use shown::{ArmTable, Chart, Distribution, Effect, Shown};
 pub use source::StudyError;
