@@ -30,7 +30,7 @@ const NAME: usize = 40;
 const LONGEST: usize = 300;
 
 /// The processes that read what was cached.
-const CACHED: &str = "0 cached before";
+pub(super) const CACHED: &str = "0 cached before";
 
 /// Below a group that has groups below it: its own tasks, as version 2 wants them. Version 1 has a
 /// file of this name in each group.
