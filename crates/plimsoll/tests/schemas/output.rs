@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::schema::Schema;
 
 /// The schemas, and the `schema` that each one's documents say.
-const SCHEMAS: [&str; 18] = [
+const SCHEMAS: [&str; 19] = [
     "apply",
     "calibration",
     "changes",
@@ -24,6 +24,7 @@ const SCHEMAS: [&str; 18] = [
     "inspect",
     "ksm-estimate",
     "lint",
+    "recording",
     "replay",
     "studies",
     "study",
