@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
+use answer::bench::Progress;
 use anyhow::{Context as _, Result, bail};
-use lab::bench::Progress;
 use lab::vm::Stock;
 use lab::vm::small::Small;
 use lab::vm::{KernelChoice, VmOptions};

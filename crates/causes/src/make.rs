@@ -5,10 +5,10 @@ use std::io::Write as _;
 use std::path::Path;
 use std::process::Command;
 
+use answer::bench::Progress;
 use anyhow::{Context as _, Result, bail};
 use flate2::read::GzDecoder;
 use host::looking::READABLE;
-use lab::bench::Progress;
 use lab::vm::Source;
 use lab::vm::small::{Life, Small};
 use mm::units::{Bytes, Nanos};

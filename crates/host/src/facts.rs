@@ -4,8 +4,9 @@
 use std::fs;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use mm::meminfo::Meminfo;
 use mm::notes::{Facts, Place, Platform, Reader};
-use mm::units::{Nanos, PageSize};
+use mm::units::{Bytes, Nanos, PageSize};
 
 use crate::Root;
 
@@ -15,6 +16,14 @@ const FIRST_NAMESPACES: [(&str, &str); 2] =
 
 /// `X86_FEATURE_HYPERVISOR`, bit 31 of word 4, as a modalias writes it.
 const HYPERVISOR: &str = "009F";
+
+/// `MemAvailable`; `None` where it cannot be read.
+#[must_use]
+pub fn available(root: &Root) -> Option<Bytes> {
+    let text = root.read("proc/meminfo").ok()?;
+    let available = Meminfo::parse(&text).ok()?.mem_available?;
+    Some(Bytes(available.0.saturating_mul(1024)))
+}
 
 /// The boot clock: nanoseconds since boot, sleep included.
 #[must_use]

@@ -5,8 +5,8 @@
 
 mod clock;
 
+use answer::calibration;
 use clock::{cpu_seconds, rounds};
-use plimsoll_lab::calibration;
 use scenario::Scenario;
 use scenario::calibration::Calibration;
 use study::Study;

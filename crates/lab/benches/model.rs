@@ -6,9 +6,9 @@
 
 mod clock;
 
+use answer::calibration;
 use clock::{cpu_seconds, rounds};
 use mm::units::PageSize;
-use plimsoll_lab::calibration;
 use scenario::calibration::Calibration;
 use scenario::outcome::Outcome;
 use study::Study;

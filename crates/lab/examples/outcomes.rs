@@ -10,9 +10,9 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use plimsoll_lab::bench::{Bench as _, Run};
-use plimsoll_lab::calibration;
-use plimsoll_lab::model_bench::ModelBench;
+use answer::bench::{Bench as _, Run};
+use answer::calibration;
+use answer::model_bench::ModelBench;
 use scenario::Scenario;
 use sha2::{Digest as _, Sha256};
 use study::BUILT_IN;

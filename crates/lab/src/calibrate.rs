@@ -26,7 +26,7 @@ use scenario::Scenario;
 use scenario::calibration::{Boot, Calibration, Costs, USERS_LISTS_USED_UP};
 use scenario::outcome::BOOT as BOOT_NOTE;
 
-use crate::bench::{Bench, BenchError, Progress, Run};
+use answer::bench::{Bench, BenchError, Progress, Run};
 use figures::Figures;
 use study::Study;
 

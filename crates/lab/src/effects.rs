@@ -7,9 +7,9 @@
 use look::measured::ArmEffect;
 use scenario::workload::{Action, Huge, Step};
 
-use crate::report::Pair;
-use crate::report::gather::{gather, proofs};
+use crate::gather::{gather, proofs};
 use crate::store::{Store, StoreError};
+use answer::report::Pair;
 use study::compare::{Row, row_of};
 use study::verdict::{Verdict, percent};
 use study::verdicts::ArmVerdict;

@@ -9,15 +9,15 @@ use std::thread;
 use std::time::SystemTime;
 
 use mm::prng::Prng;
-use scenario::Scenario;
 use scenario::outcome::Outcome;
 
 use super::hash;
-use crate::bench::{Bench, BenchError, Progress, Run};
 use crate::store::{Store, StoreError};
+use answer::bench::{Bench, BenchError, Progress, Run};
+use answer::run::{RunId, outcome, provenance};
 pub use more::{More, Repeats};
 use side_by_side::side_by_side;
-use study::record::{self, Provenance, Record};
+use study::record::{self, Record};
 use study::{NoSuchArm, Study};
 
 /// Which runs of a study are wanted, and how.
@@ -60,15 +60,6 @@ impl AtATime {
 #[must_use]
 pub fn cpus() -> NonZeroUsize {
     thread::available_parallelism().unwrap_or(NonZeroUsize::MIN)
-}
-
-/// One run of an experiment.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RunId {
-    /// The arm's name.
-    pub arm: String,
-    /// The seed.
-    pub seed: u64,
 }
 
 /// What is told while an experiment goes on; calls may come from several threads.
@@ -220,7 +211,7 @@ impl<'a> Experiment<'a> {
         tell: &(dyn Fn(Event<'_>) + Sync),
     ) -> Result<Ended, ExperimentError> {
         let scenario = self.study.scenario(&id.arm, id.seed)?;
-        let mut provenance = provenance(self.study, &scenario, bench);
+        let mut provenance = provenance(self.study, &scenario, bench, hash::this_program());
         if let Some(store) = store
             && let Some(record) = store.find(&provenance)?
         {
@@ -259,40 +250,6 @@ impl<'a> Experiment<'a> {
 enum Ended {
     Done(Box<Record>),
     Failed(String),
-}
-
-fn outcome(
-    bench: &(dyn Bench + Sync),
-    run: Run<'_>,
-    tell: &mut dyn FnMut(Progress),
-) -> Result<Outcome, BenchError> {
-    let capture = bench.run(run, tell)?;
-    Outcome::from_capture(capture).map_err(|why| BenchError::Failed(why.to_string()))
-}
-
-fn provenance(study: &Study, scenario: &Scenario, bench: &dyn Bench) -> Provenance {
-    let details = bench.details();
-    Provenance {
-        schema: record::SCHEMA,
-        study: study.name.clone(),
-        arm: scenario.arm.clone(),
-        seed: scenario.seed,
-        bench: bench.describe(),
-        kernel: bench.kernel(),
-        command_line: details
-            .iter()
-            .find(|(name, _)| name == "kernel-command-line")
-            .map(|(_, text)| text.clone()),
-        machine: record::machine_of(scenario),
-        settings: record::pairs(&scenario.arm_settings),
-        base: record::pairs(&scenario.base),
-        details,
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        program: hash::this_program().to_owned(),
-        study_sha256: study::hash::sha256(study.text.as_bytes()),
-        study_text: study.text.clone(),
-        date: String::new(),
-    }
 }
 
 fn command_line(outcome: &Outcome) -> Option<String> {

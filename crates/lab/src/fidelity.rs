@@ -5,10 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use rayon::prelude::*;
 use scenario::outcome::Outcome;
 
-use crate::bench::{Bench as _, Run};
-use crate::model_bench::ModelBench;
-use crate::report::{Pair, gather};
+use crate::gather;
 use crate::store::{Store, StoreError};
+use answer::bench::{Bench as _, Run};
+use answer::model_bench::ModelBench;
+use answer::report::Pair;
 use study::Study;
 use study::compare::{self, Reading, Row};
 use study::record::Record;

@@ -41,7 +41,7 @@ use mm::capture::Capture;
 use mm::units::Bytes;
 use scenario::{Names, Scenario};
 
-use crate::bench::{Bench, BenchError, Progress, Run};
+use answer::bench::{Bench, BenchError, Progress, Run};
 use failed::failed;
 use kernel::Kernel;
 use module::Module;

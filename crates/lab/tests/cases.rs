@@ -1,9 +1,9 @@
 //! Studies of `fixtures/cases` that need no kernel to be seen as wrong: each must run, and its
 //! figures must agree with one another.
 
-use plimsoll_lab::bench::{Bench as _, Run};
-use plimsoll_lab::calibration;
-use plimsoll_lab::model_bench::ModelBench;
+use answer::bench::{Bench as _, Run};
+use answer::calibration;
+use answer::model_bench::ModelBench;
 use scenario::outcome::Outcome;
 use study::Study;
 

@@ -4,10 +4,10 @@
 
 use std::path::PathBuf;
 
-use plimsoll_lab::calibration;
+use answer::calibration;
+use answer::model_bench::ModelBench;
 use plimsoll_lab::experiment::Experiment;
 use plimsoll_lab::fidelity::{Against, Gathered, StudyScore, of_study};
-use plimsoll_lab::model_bench::ModelBench;
 use plimsoll_lab::store::{Store, StoreError};
 use scenario::outcome::{Outcome, STEPS};
 use study::compare::Row;

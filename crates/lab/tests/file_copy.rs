@@ -5,10 +5,10 @@
 //! by
 //! 55.3 % at worst.
 
-use plimsoll_lab::calibration;
+use answer::calibration;
+use answer::model_bench::ModelBench;
+use answer::report::Pair;
 use plimsoll_lab::experiment::Experiment;
-use plimsoll_lab::model_bench::ModelBench;
-use plimsoll_lab::report::Pair;
 use study::compare::{PublishedError, Row};
 
 /// Every operation on every arm, at the scale that the study's size asks for.

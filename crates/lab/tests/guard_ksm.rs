@@ -101,7 +101,7 @@ fn the_guard_saves_more_on_average_than_ksmtuned_and_more_a_cpu_second_than_the_
 }
 
 /// The machine, and what it is to do.
-fn prepare() -> Result<(Debian, Boot), plimsoll_lab::bench::BenchError> {
+fn prepare() -> Result<(Debian, Boot), answer::bench::BenchError> {
     let options = VmOptions {
         kernel: KernelChoice::Stock(Stock::Linux6_12),
         deadline: Duration::from_secs(3 * 3600),

@@ -1,12 +1,12 @@
 //! The model on the built-in calibrations: machines of every size boot with sane numbers.
 
+use answer::bench::{Bench as _, Run};
+use answer::calibration;
+use answer::model_bench::ModelBench;
 use mm::meminfo::Meminfo;
 use mm::settings::{Setting, Settings};
 use mm::units::{Bytes, Nanos, PageSize};
 use mm::zoneinfo::Zoneinfo;
-use plimsoll_lab::bench::{Bench as _, Run};
-use plimsoll_lab::calibration;
-use plimsoll_lab::model_bench::ModelBench;
 use scenario::Scenario;
 use scenario::machine::Machine;
 use scenario::outcome::{Outcome, PROGRESS};

@@ -1,9 +1,9 @@
 //! A scenario without its author's names: both benches run this one, and a VM is told it as bytes.
 
+use answer::bench::{Bench as _, Run};
+use answer::calibration;
+use answer::model_bench::ModelBench;
 use mm::capture::Capture;
-use plimsoll_lab::bench::{Bench as _, Run};
-use plimsoll_lab::calibration;
-use plimsoll_lab::model_bench::ModelBench;
 use scenario::Scenario;
 use study::{BUILT_IN, Study};
 

@@ -3,11 +3,12 @@
 
 use std::path::Path;
 
-use plimsoll_lab::calibration;
-use plimsoll_lab::experiment::{AtATime, Experiment, RunId};
-use plimsoll_lab::model_bench::ModelBench;
-use plimsoll_lab::report::Pair;
-use plimsoll_lab::report::gather::gather;
+use answer::calibration;
+use answer::model_bench::ModelBench;
+use answer::report::Pair;
+use answer::run::RunId;
+use plimsoll_lab::experiment::{AtATime, Experiment};
+use plimsoll_lab::gather::gather;
 use plimsoll_lab::store::Store;
 use study::record::Record;
 use study::{BUILT_IN, Study};

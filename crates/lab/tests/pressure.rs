@@ -1,10 +1,10 @@
 //! Pressure stall information of the committed records of the founding study against the model's.
 
+use answer::bench::{Bench, Run};
+use answer::calibration;
+use answer::model_bench::ModelBench;
 use mm::capture::Capture;
 use mm::psi::{PATHS, Psi, Stall};
-use plimsoll_lab::bench::{Bench, Run};
-use plimsoll_lab::calibration;
-use plimsoll_lab::model_bench::ModelBench;
 use plimsoll_lab::store::Store;
 use rayon::prelude::*;
 use study::Study;

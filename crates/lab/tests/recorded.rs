@@ -3,10 +3,10 @@
 use std::fs;
 use std::path::Path;
 
+use answer::calibration;
+use answer::model_bench::ModelBench;
 use mm::units::{Bytes, Nanos};
-use plimsoll_lab::calibration;
 use plimsoll_lab::experiment::Experiment;
-use plimsoll_lab::model_bench::ModelBench;
 use scenario::recording::{Kind, Part, Run, Writer};
 use scenario::workload::{Action, Pace, Pattern};
 use study::recording::{self, pack};

@@ -3,8 +3,9 @@
 
 use std::collections::BTreeSet;
 
+use answer::report::Report;
 use expect_test::expect;
-use plimsoll_lab::report::Report;
+use plimsoll_lab::report::write;
 
 mod made_up;
 
@@ -188,8 +189,7 @@ fn a_report_that_cannot_be_written_leaves_the_old_one() {
     };
     let path = folder.path().join("old.html");
     std::fs::write(&path, "the old one").expect("a file");
-    let error = report
-        .write(&path.join("new.html"))
+    let error = write(&report, &path.join("new.html"))
         .expect_err("a file is no folder")
         .to_string();
     assert!(
@@ -201,7 +201,7 @@ fn a_report_that_cannot_be_written_leaves_the_old_one() {
         std::fs::read_to_string(&path).expect("the file"),
         "the old one"
     );
-    report.write(&path).expect("a folder that can be written");
+    write(&report, &path).expect("a folder that can be written");
     assert_eq!(
         std::fs::read_to_string(&path).expect("the file"),
         report.to_html()

@@ -1,9 +1,9 @@
 //! What a study asks to be shown first: its charts, its distributions and its table of arms. The
 //! outcomes are made up for these tests.
 
+use answer::report::arms::{Arms, arms};
+use answer::report::{Pair, Report};
 use expect_test::expect;
-use plimsoll_lab::report::arms::{Arms, arms};
-use plimsoll_lab::report::{Pair, Report};
 use scenario::outcome::UNAVAILABLE;
 use study::Study;
 use study::record::Record;
@@ -99,7 +99,7 @@ fn table(study: &Study, pair: &Pair) -> Arms {
 fn the_best_arm_comes_first_and_what_was_not_measured_last() {
     let study = shown_study();
     let table = table(&study, &pair(&study, "Linux 6.1"));
-    let line = |row: &plimsoll_lab::report::arms::ArmRow| {
+    let line = |row: &answer::report::arms::ArmRow| {
         let note = row.note.as_deref().unwrap_or("-");
         format!("{} | {note} | {}", row.arm, table.words(row))
     };

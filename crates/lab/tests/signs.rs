@@ -4,9 +4,9 @@
 
 use std::sync::LazyLock;
 
-use plimsoll_lab::calibration;
+use answer::calibration;
+use answer::model_bench::ModelBench;
 use plimsoll_lab::experiment::{AtATime, Experiment};
-use plimsoll_lab::model_bench::ModelBench;
 use study::Study;
 use study::stats;
 

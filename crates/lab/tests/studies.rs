@@ -4,9 +4,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use plimsoll_lab::calibration;
+use answer::calibration;
+use answer::model_bench::ModelBench;
 use plimsoll_lab::experiment::Experiment;
-use plimsoll_lab::model_bench::ModelBench;
 use study::{BUILT_IN, Study};
 
 const REFERENCE: &str = include_str!("../../../docs/studies.md");
@@ -46,7 +46,7 @@ fn every_built_in_study_reaches_its_own_pressure_on_every_kernel() {
                 ..Experiment::new(&study)
             };
             let results = experiment.run(&bench, None, &|_| ()).unwrap();
-            let missed = plimsoll_lab::pressure::missed(&study, &results.records);
+            let missed = answer::pressure::missed(&study, &results.records);
             assert_eq!(missed, None, "{name} on {kernel}");
         }
     }

@@ -13,11 +13,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use answer::bench::{Bench as _, BenchError, Run};
 use machine::show;
 use mm::capture::Capture;
 use mm::snapshot::Snapshot;
 use mm::units::Pages;
-use plimsoll_lab::bench::{Bench as _, BenchError, Run};
 use plimsoll_lab::vm::{Clock, KernelChoice, Stock, VmBench, VmOptions};
 use rustix::process::{Pid, Signal, kill_process};
 use scenario::outcome::{Outcome, Status};

@@ -9,6 +9,8 @@ use alloc::string::String;
 use core::fmt::{self, Write as _};
 use core::str::{FromStr, SplitAsciiWhitespace};
 
+use crate::units::Nanos;
+
 /// Why a kernel file's text could not be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{file}, line {line}: {item}: expected {expected}")]
@@ -123,6 +125,17 @@ pub fn counted(number: impl fmt::Display + PartialEq + From<u8>, thing: &str) ->
     format!("{number} {thing}{end}")
 }
 
+/// A time as people read it, rounded up: `90 s`, `10 min`, `3 h`.
+#[must_use]
+pub fn lasting(time: Nanos) -> String {
+    let seconds = time.0.div_ceil(Nanos::SECOND.0);
+    match seconds {
+        0..120 => format!("{seconds} s"),
+        120..7200 => format!("{} min", seconds.div_ceil(60)),
+        _ => format!("{} h", seconds.div_ceil(3600)),
+    }
+}
+
 /// The lines of a file that are not blank.
 pub fn lines<'a>(file: &'a str, text: &'a str) -> impl Iterator<Item = Line<'a>> {
     let line = move |(index, text)| Line {
@@ -215,6 +228,12 @@ impl<'a> Line<'a> {
 mod tests {
     use super::*;
     use alloc::string::ToString;
+
+    #[test]
+    fn times_are_told_in_the_unit_that_fits() {
+        let seconds = |count| lasting(Nanos(count * Nanos::SECOND.0));
+        assert_eq!([90, 600, 7200].map(seconds), ["90 s", "10 min", "2 h"]);
+    }
 
     #[test]
     fn no_text_acts_on_a_terminal_and_a_string_of_json_stays_what_it_was() {

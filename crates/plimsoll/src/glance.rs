@@ -1,7 +1,7 @@
 //! What a study asks to be shown first, as text for a terminal: its charts and its table of arms.
 
-use lab::report::Pair;
-use lab::report::arms::{ArmRow, Arms};
+use answer::report::Pair;
+use answer::report::arms::{ArmRow, Arms};
 use study::compare::{Figure, Row, row_of};
 use study::measure::Unit;
 use study::stats;

@@ -5,8 +5,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use answer::bench::Progress;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use lab::bench::Progress;
 use lab::experiment::Event;
 use mm::text::harmless;
 use scenario::outcome::Outcome;

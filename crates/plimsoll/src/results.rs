@@ -1,7 +1,7 @@
 //! What a study came to, as text for a terminal.
 
-use lab::report::arms::arms;
-use lab::report::{Pair, data, prose};
+use answer::report::arms::arms;
+use answer::report::{Pair, data, prose};
 use study::Study;
 use study::compare::{Figure, PublishedError, Row, row_of};
 use study::measure::Unit;

@@ -119,7 +119,7 @@ mod tests {
 
     use super::*;
     use crate::Study;
-    use lab::calibration;
+    use answer::calibration;
 
     fn scenario(study: &str) -> Scenario {
         let study = Study::built_in(study).unwrap();

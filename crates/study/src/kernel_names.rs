@@ -129,7 +129,7 @@ fn unknown(
 mod tests {
     use super::*;
     use crate::Study;
-    use lab::calibration;
+    use answer::calibration;
 
     /// The error of a measure that reads `item`.
     fn refused(item: &str) -> String {

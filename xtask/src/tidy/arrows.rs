@@ -106,22 +106,28 @@ const CRATES: &[Crate] = &[
         reach: Reach::Without(&["clap", "anyhow", "rayon", "rustix", "tempfile"]),
     },
     Crate {
+        name: "answer",
+        may_use: &["mm", "shapes", "scenario", "sim", "study"],
+        reach: Reach::Without(&["clap", "anyhow", "rayon", "rustix", "tempfile"]),
+    },
+    Crate {
         name: "lab",
         may_use: &[
             "files", "mm", "shapes", "scenario", "guard", "sim", "evidence", "look", "study",
+            "answer",
         ],
         reach: Reach::Without(&["clap", "anyhow"]),
     },
     Crate {
         name: "causes",
-        may_use: &["mm", "scenario", "host", "lab"],
+        may_use: &["mm", "scenario", "host", "answer", "lab"],
         reach: Reach::Without(&["clap"]),
     },
     Crate {
         name: "plimsoll",
         may_use: &[
             "files", "mm", "shapes", "scenario", "guard", "sim", "change", "conf", "evidence",
-            "look", "host", "recorder", "guest", "study", "lab",
+            "look", "host", "recorder", "guest", "study", "answer", "lab",
         ],
         reach: Reach::Without(&[]),
     },

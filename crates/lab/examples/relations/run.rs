@@ -2,10 +2,10 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use answer::bench::{Bench as _, Run};
+use answer::calibration;
+use answer::model_bench::ModelBench;
 use mm::vmstat::{self, Vmstat};
-use plimsoll_lab::bench::{Bench as _, Run};
-use plimsoll_lab::calibration;
-use plimsoll_lab::model_bench::ModelBench;
 use scenario::outcome::Outcome;
 use study::Study;
 

@@ -9,10 +9,10 @@ use std::sync::mpsc;
 use std::time::Duration;
 use std::{fs, thread};
 
+use answer::bench::{Bench as _, Run};
+use answer::calibration;
+use answer::model_bench::ModelBench;
 use anyhow::{Context, Result, bail};
-use plimsoll_lab::bench::{Bench as _, Run};
-use plimsoll_lab::calibration;
-use plimsoll_lab::model_bench::ModelBench;
 use plimsoll_lab::store::Store;
 use scenario::outcome::Outcome;
 use study::Study;

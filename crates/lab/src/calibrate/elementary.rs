@@ -147,12 +147,12 @@ fn slowpath(figures: &Figures) -> Result<f64, CalibrateError> {
 mod tests {
     use super::*;
     use crate::calibrate::{COSTS, SLOWPATH, draw, run};
-    use crate::model_bench::ModelBench;
+    use answer::model_bench::ModelBench;
 
     /// The model knows its costs: calibrating it must find them.
     #[test]
     fn calibrating_the_model_finds_its_own_costs() {
-        let known = crate::calibration::built_in("6.1").expect("the binary carries 6.1");
+        let known = answer::calibration::built_in("6.1").expect("the binary carries 6.1");
         let bench = ModelBench::new(known.clone());
         let capture = run(&bench, COSTS, "stock", &mut |_| ()).expect("the model runs the study");
         let figures = Figures::new(capture).expect("an outcome");

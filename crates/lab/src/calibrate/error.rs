@@ -1,6 +1,6 @@
 //! Why a bench could not be calibrated.
 
-use crate::bench::BenchError;
+use answer::bench::BenchError;
 
 /// Why a bench could not be calibrated.
 #[derive(Debug, thiserror::Error)]

@@ -184,13 +184,13 @@ mod tests {
     use scenario::calibration::Calibration;
 
     use crate::calibrate::{COMPANY, KSM, run};
-    use crate::model_bench::ModelBench;
+    use answer::model_bench::ModelBench;
 
     /// The model knows its costs: calibrating it must find them.
     #[test]
     fn calibrating_the_model_finds_its_own_costs_of_merging() {
-        for kernel in crate::calibration::kernels() {
-            let known = crate::calibration::built_in(kernel).expect("the binary carries it");
+        for kernel in answer::calibration::kernels() {
+            let known = answer::calibration::built_in(kernel).expect("the binary carries it");
             let found = costs_of_the_model(&known);
             let costs = found.iter().zip(known.costs.iter());
             for ((name, found), (_, known)) in costs.filter(|((it, _), _)| it.starts_with("ksm-")) {

@@ -36,13 +36,13 @@ fn beside(figures: &Figures, requests: &str) -> Result<(f64, f64, f64), Calibrat
 mod tests {
     use super::*;
     use crate::calibrate::{READ, run};
-    use crate::model_bench::ModelBench;
+    use answer::model_bench::ModelBench;
 
     /// The model knows its costs: calibrating it must find them.
     #[test]
     fn calibrating_the_model_finds_its_own_costs_of_the_end_of_a_read() {
         for kernel in ["6.1", "6.12"] {
-            let known = crate::calibration::built_in(kernel).expect("the binary carries it");
+            let known = answer::calibration::built_in(kernel).expect("the binary carries it");
             let bench = ModelBench::new(known.clone());
             let capture = run(&bench, READ, "stock", &mut |_| ()).expect("the model runs it");
             let figures = Figures::new(capture).expect("an outcome");

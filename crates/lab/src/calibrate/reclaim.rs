@@ -82,13 +82,13 @@ fn one_pass(figures: &Figures, costs: &Costs) -> Result<f64, CalibrateError> {
 mod tests {
     use super::*;
     use crate::calibrate::run;
-    use crate::model_bench::ModelBench;
+    use answer::model_bench::ModelBench;
 
     /// The model knows its costs: calibrating it must find them.
     #[test]
     fn calibrating_the_model_finds_its_own_costs_of_reclaim() {
         for kernel in ["6.1", "6.12"] {
-            let known = crate::calibration::built_in(kernel).expect("the binary carries it");
+            let known = answer::calibration::built_in(kernel).expect("the binary carries it");
             let bench = ModelBench::new(known.clone());
             let figures = |study: &str, arm: &str| {
                 let capture = run(&bench, study, arm, &mut |_| ());

@@ -190,7 +190,7 @@ fn after(label: &str) -> String {
 mod tests {
     use super::*;
     use crate::calibrate::{SWAP, run};
-    use crate::model_bench::ModelBench;
+    use answer::model_bench::ModelBench;
     use mm::capture::{Capture, Frame};
     use scenario::outcome::STEPS;
     use std::fmt::Write as _;
@@ -385,7 +385,7 @@ mod tests {
     /// The model knows its costs: calibrating it must find them.
     #[test]
     fn calibrating_the_model_finds_its_costs_of_swap() {
-        let known = crate::calibration::built_in("6.1").expect("the binary carries 6.1");
+        let known = answer::calibration::built_in("6.1").expect("the binary carries 6.1");
         let bench = ModelBench::new(known.clone());
         for (arm, costs) in HELD {
             let capture = run(&bench, SWAP, arm, &mut |_| ()).expect(arm);
@@ -410,7 +410,7 @@ mod tests {
 
     #[test]
     fn calibrating_the_model_finds_what_filling_a_page_takes() {
-        let known = crate::calibration::built_in("6.1").expect("the binary carries 6.1");
+        let known = answer::calibration::built_in("6.1").expect("the binary carries 6.1");
         let bench = ModelBench::new(known.clone());
         let [zram, disk] = ["zram", "disk"].map(|arm| {
             let capture = run(&bench, SWAP, arm, &mut |_| ()).expect(arm);
@@ -425,7 +425,7 @@ mod tests {
     #[test]
     fn calibrating_the_model_finds_its_costs_of_a_walk() {
         for kernel in ["6.1", "6.12"] {
-            let known = crate::calibration::built_in(kernel).expect("the binary carries it");
+            let known = answer::calibration::built_in(kernel).expect("the binary carries it");
             let bench = ModelBench::new(known.clone());
             let capture = run(&bench, SWAP, "generations", &mut |_| ()).expect(kernel);
             let mut found = Costs {

@@ -62,12 +62,12 @@ fn flusher(costs: &mut Costs, figures: &Figures) -> Result<(), CalibrateError> {
 mod tests {
     use super::*;
     use crate::calibrate::{FLUSH, WRITE, run};
-    use crate::model_bench::ModelBench;
+    use answer::model_bench::ModelBench;
 
     /// The model knows its costs: calibrating it must find them.
     #[test]
     fn calibrating_the_model_finds_its_own_costs_of_writing() {
-        let known = crate::calibration::built_in("6.12").expect("the binary carries 6.12");
+        let known = answer::calibration::built_in("6.12").expect("the binary carries 6.12");
         let bench = ModelBench::new(known.clone());
         let figures = |study| {
             let capture = run(&bench, study, "stock", &mut |_| ());

@@ -8,9 +8,10 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use super::{Event, Experiment, ExperimentError, Results, RunId};
-use crate::bench::Bench;
+use super::{Event, Experiment, ExperimentError, Results};
 use crate::store::Store;
+use answer::bench::Bench;
+use answer::run::RunId;
 use study::measure::Measure;
 use study::record::Record;
 use study::stats;
@@ -217,7 +218,7 @@ mod tests {
     use mm::capture::{Capture, Frame};
 
     use super::*;
-    use crate::bench::{BenchError, Progress, Run};
+    use answer::bench::{BenchError, Progress, Run};
 
     #[test]
     fn the_runs_are_looked_at_after_each_doubling() {

@@ -7,7 +7,7 @@ use std::process::Command;
 
 use super::failed::failed;
 use super::tools;
-use crate::bench::BenchError;
+use answer::bench::BenchError;
 
 const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
 

@@ -6,7 +6,7 @@ use std::{env, fs};
 use tempfile::TempDir;
 
 use super::failed::failed;
-use crate::bench::BenchError;
+use answer::bench::BenchError;
 
 /// The cache directory, made if it is not there.
 pub(super) fn directory(named: Option<&Path>) -> Result<PathBuf, BenchError> {

@@ -6,7 +6,7 @@ use scenario::Scenario;
 use scenario::workload::Action;
 
 use super::elf;
-use crate::bench::BenchError;
+use answer::bench::BenchError;
 
 /// Where the guest finds it.
 pub(super) const PATH: &str = "plimsoll/plimsoll-guard";

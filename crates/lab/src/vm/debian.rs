@@ -23,7 +23,7 @@ use super::module::{self, Module};
 use super::options::VmOptions;
 use super::qemu::{self, Timing};
 use super::{Release, cache, elf, image, interrupt, process, tools};
-use crate::bench::{BenchError, Progress};
+use answer::bench::{BenchError, Progress};
 
 pub use answers::{Answer, Answers};
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use mm::elf;
 
 use super::failed::failed;
-use crate::bench::BenchError;
+use answer::bench::BenchError;
 
 /// Reads a static x86-64 program without its symbols; `None` is the running one.
 ///

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::bench::BenchError;
+use answer::bench::BenchError;
 
 /// What could not be done with a file of the host's.
 pub(super) fn failed(path: &Path, error: &std::io::Error) -> BenchError {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::failed::failed;
 use super::{Release, packages};
-use crate::bench::BenchError;
+use answer::bench::BenchError;
 
 /// Where packages install headers.
 const INSTALLED: &str = "/usr/src/";

@@ -15,7 +15,7 @@ use scenario::recording::{self, Recorded};
 
 use super::failed::failed;
 use super::tools;
-use crate::bench::BenchError;
+use answer::bench::BenchError;
 use study::room;
 
 const BLOCK: u64 = 4096;

@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 
-use crate::bench::BenchError;
+use answer::bench::BenchError;
 
 static ASKED: OnceLock<Arc<AtomicBool>> = OnceLock::new();
 

@@ -10,7 +10,7 @@ use files::named;
 use super::failed::failed;
 use super::options::VmOptions;
 use super::packages::{self, Stock};
-use crate::bench::{BenchError, Progress};
+use answer::bench::{BenchError, Progress};
 
 /// A kernel's image has some 10 MiB; a larger file is something else.
 const MOST_BYTES: u64 = 256 << 20;

@@ -8,7 +8,7 @@ use super::kernel::Kernel;
 use super::process::{self, Guest};
 use super::qemu::Accelerator;
 use super::{cache, qemu};
-use crate::bench::{BenchError, Progress};
+use answer::bench::{BenchError, Progress};
 
 const DEVICE: &str = "/dev/kvm";
 

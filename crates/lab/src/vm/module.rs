@@ -14,7 +14,7 @@ use super::kernel::Kernel;
 use super::qemu::Timing;
 use super::source::{self, Source};
 use super::{outbox, tools};
-use crate::bench::{BenchError, Progress};
+use answer::bench::{BenchError, Progress};
 
 /// No module is larger when it is unpacked.
 const MOST_BYTES: u64 = 64 << 20;

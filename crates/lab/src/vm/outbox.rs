@@ -9,7 +9,7 @@ use std::path::Path;
 use mm::capture::Capture;
 
 use super::failed::failed;
-use crate::bench::BenchError;
+use answer::bench::BenchError;
 
 /// Bytes of the disk; a power of two, as the size of every PCI memory is.
 pub(super) const SIZE: u64 = 64 << 20;

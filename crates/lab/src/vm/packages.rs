@@ -9,7 +9,7 @@ use std::process::Command;
 use super::apt::Apt;
 use super::failed::failed;
 use super::{Release, cache, headers, tools};
-use crate::bench::{BenchError, Progress};
+use answer::bench::{BenchError, Progress};
 
 /// A stock kernel of Debian's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -12,7 +12,7 @@ use rustix::process::{Signal, set_parent_process_death_signal};
 use super::console::Console;
 use super::failed::failed;
 use super::interrupt;
-use crate::bench::{BenchError, Progress};
+use answer::bench::{BenchError, Progress};
 
 const POLL: Duration = Duration::from_millis(50);
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::failed::failed;
 use super::release::Release;
 use super::{cache, packages};
-use crate::bench::{BenchError, Progress};
+use answer::bench::{BenchError, Progress};
 
 /// An unpacked root with the programs that set tunables at boot.
 #[derive(Clone, Debug)]

@@ -6,7 +6,7 @@ use std::process::Command;
 use scenario::machine::{Disk, Machine};
 
 use super::{outbox, tools};
-use crate::bench::BenchError;
+use answer::bench::BenchError;
 
 /// Disks that a VM can have beside the outbox: as many as the disk module takes.
 const DISKS: usize = 15;

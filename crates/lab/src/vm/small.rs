@@ -21,7 +21,7 @@ use super::options::VmOptions;
 use super::qemu::{self, Timing};
 use super::source::Source;
 use super::{Release, cache, image, interrupt, packages, process, tools};
-use crate::bench::{BenchError, Progress};
+use answer::bench::{BenchError, Progress};
 
 /// Mounts what programs need, loads the modules and becomes the script.
 const INIT: &str = "\

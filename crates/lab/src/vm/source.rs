@@ -7,7 +7,7 @@ use std::process::Command;
 use super::failed::failed;
 use super::kernel::Kernel;
 use super::tools;
-use crate::bench::{BenchError, Progress};
+use answer::bench::{BenchError, Progress};
 
 /// The disk module.
 pub(super) const DISK: Source<'static> = Source {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use super::interrupt;
-use crate::bench::BenchError;
+use answer::bench::BenchError;
 
 /// Where Debian keeps an administrator's programs, which is not in every user's `PATH`.
 const ADMINISTRATOR: [&str; 2] = ["/usr/sbin", "/sbin"];

@@ -6,8 +6,8 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use answer::bench::Progress;
 use conf::{Entry, Tree};
-use plimsoll_lab::bench::Progress;
 use plimsoll_lab::vm::{Programs, Release};
 
 /// Tells the process inside the namespace where the programs and its root are.

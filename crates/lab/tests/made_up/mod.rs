@@ -1,8 +1,8 @@
 //! Runs that are made up, for tests of the report.
 
+use answer::report::{Pair, Report};
 use mm::capture::{Capture, Frame};
 use mm::units::{Bytes, Nanos};
-use plimsoll_lab::report::{Pair, Report};
 use scenario::outcome::{Latency, Outcome, Status, StepOutcome};
 use study::Study;
 use study::hash::sha256;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-use plimsoll_lab::bench::{BenchError, Progress};
+use answer::bench::{BenchError, Progress};
 
 /// What a test needs, or `None` once it has said why it cannot run.
 pub(crate) fn unless_skipped<T>(make: impl FnOnce() -> Result<T, BenchError>) -> Option<T> {

@@ -7,6 +7,7 @@ use change::{Change, Phase, Role, Value, Written};
 use look::lint::Severity;
 use look::lint::planned::Planned;
 use mm::catalogue::Risk;
+use mm::text::lasting;
 use mm::units::{Bytes, Nanos};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -101,7 +102,7 @@ pub(crate) fn phase(change: &Change, now: Nanos) -> String {
         }
         Phase::Pending => {
             let left = Nanos(change.deadline.0.saturating_sub(now.0));
-            format!("waits for a confirmation, {} left", super::said(left))
+            format!("waits for a confirmation, {} left", lasting(left))
         }
         Phase::Confirmed if change.files.is_empty() => "confirmed, until the next boot".into(),
         Phase::Confirmed => "confirmed, and outlives a reboot".into(),

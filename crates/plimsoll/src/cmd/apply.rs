@@ -10,6 +10,7 @@ use change::{Change, confirm};
 use host::Root;
 use host::facts::{self, since_boot};
 use mm::catalogue::Risk;
+use mm::text::lasting;
 use mm::units::Nanos;
 
 use super::{UP_TO_A_WEEK, seconds, time};
@@ -149,7 +150,7 @@ impl Args {
     fn band(&self, root: &Root) -> Band {
         term::talk(format_args!(
             "sampling this machine for {} before the write",
-            changing::said(nanos(self.baseline))
+            lasting(nanos(self.baseline))
         ));
         let mut samples = vec![];
         for second in 0..=self.baseline.as_secs() {
@@ -200,7 +201,7 @@ impl Args {
             )?;
             return Ok(());
         }
-        let left = changing::said(Nanos(change.deadline.0.saturating_sub(now.0)));
+        let left = lasting(Nanos(change.deadline.0.saturating_sub(now.0)));
         let mut told = format!(
             "Written, as change {id}. It is taken back in {left} unless you run plimsoll confirm \
              {id}."

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::path::PathBuf;
 
+use answer::bench::Progress;
 use anyhow::Context as _;
-use lab::bench::Progress;
 use lab::calibrate::{SIZES, calibrate};
 use lab::calibration;
 use lab::vm::{KernelChoice, VmBench, VmOptions};
@@ -88,9 +88,9 @@ fn json(calibration: &Calibration) -> String {
 }
 
 fn csv(calibration: &Calibration) -> String {
-    let line = |(name, cost): (&str, u64)| lab::csv::line(&[name.to_owned(), cost.to_string()]);
+    let line = |(name, cost): (&str, u64)| answer::csv::line(&[name.to_owned(), cost.to_string()]);
     let lines: String = calibration.costs.iter().map(line).collect();
-    lab::csv::line(&["cost", "picoseconds"]) + &lines
+    answer::csv::line(&["cost", "picoseconds"]) + &lines
 }
 
 fn say(news: Progress) {
@@ -105,7 +105,7 @@ mod tests {
 
     #[test]
     fn a_calibration_as_data_has_every_cost() {
-        let calibration = calibration::built_in("6.1").unwrap();
+        let calibration = answer::calibration::built_in("6.1").unwrap();
         let document: serde_json::Value = serde_json::from_str(&json(&calibration)).unwrap();
         let costs = document["costs_ps"].as_object().unwrap().len();
         assert_eq!(costs, calibration.costs.iter().count());

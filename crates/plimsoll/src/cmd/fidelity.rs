@@ -6,8 +6,8 @@ mod tables;
 use std::io::Write as _;
 use std::path::PathBuf;
 
+use answer::bench::Progress;
 use anyhow::{anyhow, bail};
-use lab::bench::Progress;
 use lab::fidelity::{self, Against, StudyScore};
 use lab::store::Store;
 use study::BUILT_IN;

@@ -7,9 +7,8 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use mm::quantity;
+use mm::text::lasting;
 use mm::units::Nanos;
-
-use crate::changing;
 
 pub(crate) mod apply;
 pub(crate) mod calibrate;
@@ -59,7 +58,7 @@ pub(crate) fn time(
         let time = time.ok().filter(|time| range.contains(time));
         let [low, high] = [range.start(), range.end()].map(|end| match end.0 {
             1..1_000_000_000 => end.to_string(),
-            _ => changing::said(*end),
+            _ => lasting(*end),
         });
         let refused = || format!("expected a time from {low} to {high}, as in 90s, 10m, 2h");
         time.map(|Nanos(time)| Duration::from_nanos(time))

@@ -3,7 +3,8 @@
 use std::io::Write as _;
 use std::path::PathBuf;
 
-use lab::report::{self, Report};
+use answer::report::Report;
+use lab::report;
 use study::Study;
 
 use crate::results::Detail;
@@ -36,7 +37,7 @@ impl Page {
     pub(crate) fn write(&self, report: &Report<'_>, detail: Detail) -> anyhow::Result<()> {
         let line = match self.path(report.study) {
             Some(path) => {
-                report.write(&path)?;
+                report::write(report, &path)?;
                 format!("report: {}", path.display())
             }
             None if detail.is_data() => return Ok(()),

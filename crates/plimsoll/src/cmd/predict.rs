@@ -1,40 +1,32 @@
 //! `plimsoll predict`: a whole study on the model.
 
-pub(super) mod at_hand;
-mod recorded;
-mod scale;
-pub(super) mod work;
+pub(super) mod machine;
 
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::{Context as _, anyhow, bail};
+use answer::model_bench::ModelBench;
+use answer::question::{Costs, Question, Ran};
+use answer::report::Report;
+use answer::scale::Scale;
+use anyhow::anyhow;
+use host::{Root, facts};
 use lab::calibration;
 use lab::experiment::{AtATime, Event, Experiment, More, Results, cpus};
-use lab::model_bench::ModelBench;
-use lab::report::{Pair, Report};
 use mm::catalogue::{self, TypedError};
-use mm::settings::{Setting, Settings};
+use mm::settings::Setting;
 use mm::text::counted;
-use mm::units::PageSize;
-use scenario::Scenario;
-use scenario::calibration::Calibration;
-use study::coverage;
-use study::likely_error;
-use study::{BUILT_IN, Cost, Study, roughly};
+use mm::units::{Bytes, PageSize};
+use study::{Cost, Study, roughly};
 
-use self::at_hand::{Cpus, Machine, Placed};
-use self::scale::Scale;
+use self::machine::Machine;
 use super::page::Page;
 use super::{seconds, time, whole};
 use crate::exit::ExitCode;
 use crate::progress::{Bar, Elsewhere, Firsts};
 use crate::results::{self, Detail, View};
 use crate::term::{self, dim};
-
-/// The arm that `--set` makes.
-const OWN_ARM: &str = "yours";
 
 /// Predict what a study's settings will do, on the model: no root, no VM, in seconds
 #[derive(Debug, clap::Args)]
@@ -101,40 +93,25 @@ pub(crate) struct Choice {
 
 /// Predicts.
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
-    let Placed {
-        study,
-        release,
-        mut notes,
-    } = args.asked.placed(Cpus::Any)?;
-    let is_as_made = notes.is_empty();
-    let (calibration, which) = args.calibration(release.as_deref())?;
-    notes.insert(0, which);
-    let kernel = calibration.kernel.clone();
-    let mut experiment = args.choice.experiment(&study);
-    args.asked.with_own_arms(&mut experiment);
-    experiment.at_a_time = AtATime::EveryCpu;
-    let arms = experiment.arms()?;
-    let at_a_time = cpus().get() as u64;
-    args.scale.check(&study, &arms, at_a_time)?;
-    let runs = work::Runs {
-        study: &study,
-        arms: &arms,
-        repetitions: experiment.repetitions,
-        at_a_time,
-        scale: args.scale,
-    };
+    let asked = args.question()?.asked()?;
+    let arms = asked.arms();
+    let runs = asked.runs(&arms, at_a_time());
+    let available = available();
+    args.scale
+        .check(&asked.study, &arms, runs.at_a_time, available)?;
     if !args.even_so {
-        runs.check()?;
+        runs.check(available)?;
     }
-    let expected = match Cost::of(&study.name).filter(|_| is_as_made) {
-        Some(cost) => cost.on_the_model(experiment.runs()?.len(), cpus()),
+    let expected = match Cost::of(&asked.study.name).filter(|_| asked.is_as_made) {
+        Some(cost) => cost.on_the_model(arms.len() * asked.repetitions as usize, cpus()),
         None => runs.expected()?.all,
     };
-    notes.extend(not_covered(&study, &arms, &calibration, args.scale)?);
-    let bench = ModelBench::new(calibration.clone()).at_scale(args.scale.pages());
-    check(&study, &arms, &bench)?;
-    notes.splice(..0, recorded::notes(&args.asked.study, calibration)?);
-    args.choice.page.prepare(&study)?;
+    let bench = asked.bench();
+    let asked = asked.clone().noted(&bench, available)?;
+    args.choice.page.prepare(&asked.study)?;
+    let mut experiment = args.choice.experiment(&asked.study);
+    experiment.arms.clone_from(&asked.arms);
+    experiment.at_a_time = AtATime::EveryCpu;
     let results = watched(&experiment, &bench, &args.choice, expected)?;
     let failure = no_outcome(&results);
     if results.records.is_empty()
@@ -142,46 +119,47 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     {
         return Err(error);
     }
-    notes.extend(results.said(&study));
-    let sampled = args.scale.describe(&study, &arms)?;
-    let pair = Pair {
-        kernel: format!("Linux {kernel}{sampled}"),
-        release: kernel,
-        bench: String::new(),
-        looks: results.repeats.looks.max(1),
-        model: results.records,
-        proofs: Vec::new(),
-    };
-    let problems = results.failures.iter();
-    let problems = problems.map(|(id, why)| format!("{}: {why}", id.arm));
-    let report = Report {
-        study: &study,
-        pairs: vec![pair],
-        problems: problems.collect(),
-        notes,
-        arguments: args.asked.arguments(),
-        no_record: None,
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-    };
-    match data(&report, args.choice.detail)? {
-        Shown::Data => {}
-        Shown::Nothing => show(&report, arms, args.choice.detail)?,
+    let more = results.said(&asked.study);
+    let report = asked.report(ran(results), more)?;
+    if data(&report, args.choice.detail)? == Shown::Nothing {
+        show(&report, asked.arms(), args.choice.detail)?;
     }
     args.choice.page.write(&report, args.choice.detail)?;
     failure.map_or(Ok(ExitCode::Done), Err)
 }
 
+/// `MemAvailable` of this machine; no limit where it cannot be read.
+pub(crate) fn available() -> Bytes {
+    facts::available(&Root::default()).unwrap_or(Bytes(u64::MAX))
+}
+
+/// Runs of the model that go on at a time.
+pub(crate) fn at_a_time() -> u64 {
+    cpus().get() as u64
+}
+
+fn ran(results: Results) -> Ran {
+    Ran {
+        records: results.records,
+        failures: results.failures,
+        looks: results.repeats.looks,
+    }
+}
+
 impl Args {
-    /// The costs that the model takes, and in words which and why.
-    fn calibration(&self, release: Option<&str>) -> anyhow::Result<(Calibration, String)> {
-        if let Some(folder) = &self.calibration {
-            let which = format!("by the calibration in {}", folder.display());
-            return Ok((calibration::read(folder)?, which));
-        }
-        let (name, why) = at_hand::kernel(self.kernel.as_deref(), release);
-        let calibration = calibration::built_in(&name)?;
-        let which = format!("kernel: {}, {why}", calibration.kernel);
-        Ok((calibration, which))
+    fn question(&self) -> anyhow::Result<Question> {
+        Ok(Question {
+            costs: match (&self.calibration, &self.kernel) {
+                (Some(folder), _) => {
+                    let costs = Box::new(calibration::read(folder)?);
+                    Costs::Of(costs, folder.display().to_string())
+                }
+                (None, Some(kernel)) => Costs::Kernel(kernel.clone()),
+                (None, None) => Costs::Nearest,
+            },
+            scale: self.scale,
+            ..self.asked.question(&self.choice)?
+        })
     }
 }
 
@@ -210,27 +188,16 @@ fn watched(
 }
 
 impl Asked {
-    /// The study on its machine, with the arm that `--set` makes.
-    pub(crate) fn placed(&self, cpus: Cpus) -> anyhow::Result<Placed> {
-        let placed = self.machine.place(lab::find::find(&self.study)?, cpus)?;
-        Ok(Placed {
-            study: with_settings(placed.study, &self.settings)?,
-            ..placed
+    /// The question, of the costs that are nearest.
+    pub(crate) fn question(&self, choice: &Choice) -> anyhow::Result<Question> {
+        Ok(Question {
+            machine: self.machine.read()?,
+            settings: self.settings.clone(),
+            arms: choice.arms.clone(),
+            repetitions: choice.repetitions,
+            first_seed: choice.seed,
+            ..Question::new(lab::find::find(&self.study)?)
         })
-    }
-
-    /// What asked for another machine and an arm more, as it is typed.
-    pub(crate) fn arguments(&self) -> String {
-        let set = |it: &Setting| format!(" --set {}={}", it.tunable, it.value);
-        let sets: String = self.settings.iter().map(set).collect();
-        self.machine.arguments() + &sets
-    }
-
-    /// An arm of one's own takes part where only some of the others do.
-    pub(crate) fn with_own_arms(&self, experiment: &mut Experiment<'_>) {
-        if !self.settings.is_empty() && !experiment.arms.is_empty() {
-            experiment.arms.extend(own_arms(experiment.study));
-        }
     }
 }
 
@@ -258,70 +225,6 @@ impl Choice {
             (None, None) => usual,
         }
     }
-}
-
-/// Refuses a study of which an arm asks for more than the model has, before any other arm is run.
-fn check(study: &Study, arms: &[&str], bench: &ModelBench) -> anyhow::Result<()> {
-    for arm in arms {
-        let checked = bench.check(&study.scenario(arm, 1)?);
-        checked.with_context(|| format!("arm `{arm}`"))?;
-    }
-    Ok(())
-}
-
-/// What of the prediction is extrapolated, distorted by the scale, or about what no model machine
-/// has.
-fn not_covered(
-    study: &Study,
-    arms: &[&str],
-    calibration: &Calibration,
-    scale: Scale,
-) -> anyhow::Result<Vec<String>> {
-    let scenarios = arms.iter().map(|arm| study.scenario(arm, 1));
-    let scenarios = scenarios.collect::<Result<Vec<_>, _>>()?;
-    let mut notes = coverage::notes(&scenarios, calibration, scale.pages());
-    notes.extend(without_dentries(&scenarios));
-    // Those that are built in have records, and the report their own error.
-    if !BUILT_IN.iter().any(|(name, _)| *name == study.name) {
-        notes.push(likely_error::note(study, &scenarios));
-    }
-    Ok(notes)
-}
-
-/// An arm that is about dentries and inodes has hardly any here, where a host may have GiB of them.
-fn without_dentries(scenarios: &[Scenario]) -> Option<String> {
-    let mut settings = scenarios.iter().flat_map(|it| &it.arm_settings.0);
-    let found = settings.find(|it| it.tunable.starts_with("vm.vfs_cache_pressure"))?;
-    Some(format!(
-        "not covered: {} is about unused dentries and inodes; the model's machine has none, a VM \
-         that has just booted 0.1 MiB, and a host may have GiB of them",
-        found.tunable
-    ))
-}
-
-fn with_settings(study: Study, settings: &[Setting]) -> anyhow::Result<Study> {
-    if settings.is_empty() {
-        return Ok(study);
-    }
-    for (index, setting) in settings.iter().enumerate() {
-        mm::catalogue::check(setting).context("--set")?;
-        let name = &setting.tunable;
-        if settings[..index].iter().any(|other| other.tunable == *name) {
-            bail!("--set: {name} is set twice; give it one value");
-        }
-    }
-    let settings = Settings(settings.to_vec());
-    study.with_arm(OWN_ARM, &settings).context("--set")
-}
-
-/// The names of the arm that `--set` makes: several where a sweep of the study takes all arms.
-fn own_arms(study: &Study) -> impl Iterator<Item = String> {
-    let names = study.arms.iter().map(|arm| &arm.name);
-    let own = names.filter(|name| match name.strip_prefix(OWN_ARM) {
-        Some(rest) => rest.is_empty() || rest.starts_with(", "),
-        None => false,
-    });
-    own.cloned()
 }
 
 /// What of a study's results stands on stdout.
@@ -388,53 +291,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_setting_of_ones_own_becomes_an_arm() {
-        let study = lab::find::find("min-free-kbytes").unwrap();
-        let own = [setting("vm.min_free_kbytes=300000").unwrap()];
-        let study = with_settings(study, &own).unwrap();
-        let scenario = study.scenario(OWN_ARM, 1).unwrap();
-        assert_eq!(
-            scenario.arm_settings.get("vm.min_free_kbytes"),
-            Some("300000")
-        );
-        let again = Study::parse(&study.text, "again").unwrap();
-        assert_eq!(
-            again.scenario(OWN_ARM, 1).unwrap(),
-            scenario,
-            "the text says so too"
-        );
+    fn a_slip_in_a_setting_is_told_with_what_was_meant() {
         let slip = setting("vm.swapiness=1").unwrap_err();
         assert!(slip.to_string().contains("did you mean vm.swappiness?"));
-    }
-
-    #[test]
-    fn an_arm_of_ones_own_is_for_the_model_only_where_all_arms_are() {
-        let own = [setting("vm.swappiness=60").unwrap()];
-        for (name, model_only) in [("file-copy", true), ("min-free-kbytes", false)] {
-            let study = with_settings(lab::find::find(name).unwrap(), &own).unwrap();
-            assert_eq!(study.arm(OWN_ARM).unwrap().model_only, model_only, "{name}");
-        }
-    }
-
-    #[test]
-    fn an_arm_of_ones_own_takes_part_in_the_sweeps_of_all_arms() {
-        let text = "name = \"s\"\ntitle = \"s\"\nquestion = \"s\"\n[machine]\nmemory = \"1 GiB\"\n\
-                    [parameters]\nn = 1\n[[sweep]]\nparameter = \"n\"\nvalues = [1, 2]\n\
-                    [[arm]]\nname = \"a\"\n\
-                    [[process]]\nname = \"p\"\nsteps = [{ label = \"l\", sleep = \"1 s\" }]\n\
-                    [[measure]]\nname = \"m\"\nstep = \"l\"\ntake = \"duration\"\n";
-        let own = [setting("vm.swappiness=60").unwrap()];
-        let study = with_settings(Study::parse(text, "s").unwrap(), &own).unwrap();
-        let names: Vec<String> = own_arms(&study).collect();
-        assert_eq!(names, ["yours, n 1", "yours, n 2"]);
-    }
-
-    #[test]
-    fn what_is_wrong_with_a_setting_is_placed_at_the_option_and_at_no_line_of_the_study() {
-        let study = lab::find::find("min-free-kbytes").unwrap();
-        let lacking = [setting("bdi.disc.max_ratio=50").unwrap()];
-        let error = with_settings(study, &lacking).unwrap_err();
-        let text = format!("{error:#}");
-        assert!(text.starts_with("--set: unknown disk `disc`"), "{text}");
     }
 }

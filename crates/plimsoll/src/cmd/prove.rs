@@ -7,20 +7,22 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use lab::bench::{Bench as _, BenchError};
-use lab::calibration::{self, CalibrationError};
-use lab::experiment::{AtATime, Event, Experiment, ExperimentError, More, Results, RunId};
-use lab::model_bench::ModelBench;
-use lab::report::{Pair, Report, gather};
+use answer::bench::{Bench as _, BenchError};
+use answer::calibration::{self, CalibrationError};
+use answer::machine::{self, Cpus, Placed};
+use answer::model_bench::ModelBench;
+use answer::report::{Pair, Report};
+use answer::run::RunId;
+use answer::runs::Runs;
+use lab::experiment::{AtATime, Event, Experiment, ExperimentError, More, Results};
+use lab::gather;
 use lab::store::Store;
 use lab::vm::{Clock, KernelChoice, VmBench, VmOptions};
 use scenario::calibration::Calibration;
 use study::compare::Row;
 use study::{Cost, Study, roughly};
 
-use super::predict::at_hand::{self, Cpus, Placed};
-use super::predict::work::Runs;
-use super::predict::{Asked, Choice, Shown, data, no_outcome};
+use super::predict::{Asked, Choice, Shown, at_a_time, available, data, no_outcome};
 use super::{seconds, time, whole};
 use crate::exit::ExitCode;
 use crate::progress::{Bar, Elsewhere};
@@ -78,23 +80,24 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         ClockArg::Virtual => Cpus::One,
         ClockArg::Wall => Cpus::Any,
     };
+    let question = args.asked.question(&args.choice)?;
     let Placed {
         study,
         release,
         mut notes,
-    } = args.asked.placed(cpus)?;
+    } = question.placed(cpus)?;
     let (kernel, why) = args.kernel(release.as_deref())?;
     notes.insert(0, why);
     let mut experiment = args.choice.experiment(&study);
-    args.asked.with_own_arms(&mut experiment);
+    experiment.arms = question.wanted(&study);
     let arms = experiment.arms()?;
     let provable = provable(&study, &arms)?;
     let usual = || jobs::usual(args.clock.into(), &study, &provable);
     experiment.at_a_time = AtATime::Number(args.jobs.unwrap_or_else(usual));
-    let runs = Runs::at_automatic_scale(&study, &provable, experiment.repetitions);
+    let runs = Runs::at_automatic_scale(&study, &provable, experiment.repetitions, at_a_time());
     runs.check_for_a_vm(args.deadline)?;
     experiment.arms = provable.iter().map(|&arm| arm.to_owned()).collect();
-    let named = args.calibration.as_deref().map(calibration::read);
+    let named = args.calibration.as_deref().map(lab::calibration::read);
     let named = named.transpose()?;
     args.choice.page.prepare(&study)?;
     let bar = begun(&experiment, args.jobs.unwrap_or_else(usual).get())?;
@@ -127,7 +130,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         pairs: vec![pair],
         problems,
         notes,
-        arguments: args.asked.arguments(),
+        arguments: question.arguments(),
         no_record: None,
         version: env!("CARGO_PKG_VERSION").to_owned(),
     };
@@ -183,7 +186,7 @@ impl Args {
         if let Some(kernel) = &self.kernel {
             return Ok((kernel.clone(), "kernel: as asked".to_owned()));
         }
-        let (name, why) = at_hand::kernel(None, release);
+        let (name, why) = machine::kernel(None, release);
         let kernel = name.parse().map_err(anyhow::Error::msg)?;
         Ok((kernel, format!("kernel: {name}, {why}")))
     }
@@ -220,7 +223,8 @@ fn foretold(
     let of_arm = |id: &RunId| same.iter().filter(|it| it.arm == id.arm).count();
     let most = same.iter().map(of_arm).max().unwrap_or_default();
     let most = u32::try_from(most).unwrap_or(u32::MAX);
-    Runs::at_automatic_scale(experiment.study, arms, most).check_for_the_model()?;
+    Runs::at_automatic_scale(experiment.study, arms, most, at_a_time())
+        .check_for_the_model(available())?;
     let bench = ModelBench::new(calibration?);
     let experiment = Experiment {
         at_a_time: AtATime::EveryCpu,

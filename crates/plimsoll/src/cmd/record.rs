@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use answer::machine;
 use anyhow::{Context as _, bail};
 use host::facts::{self, since_boot};
 use host::{Root, groups};
@@ -16,7 +17,7 @@ use mm::hierarchy::ancestors;
 use mm::notes::Place;
 use mm::quantity;
 use mm::snapshot::Snapshot;
-use mm::text::counted;
+use mm::text::{counted, lasting};
 use mm::units::{Bytes, Nanos};
 use mm::vmstat::{self, Vmstat};
 use recorder::{Probe, Seen, Stream, Streams, Tally, Tasks};
@@ -26,9 +27,8 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use study::recording::pack;
 use study::{AtHand, DiskKind, Load, LoadStream, Observed};
 
-use super::predict::at_hand;
 use super::{seconds, time};
-use crate::changing::{nanos, said};
+use crate::changing::nanos;
 use crate::exit::ExitCode;
 use crate::term;
 
@@ -75,7 +75,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     recording.save(&observed)?;
     term::talk(format_args!(
         "recording for {} at {}; an interrupt ends it",
-        said(nanos(args.lasts)),
+        lasting(nanos(args.lasts)),
         probe.hooks().join(", ")
     ));
     let ended = recording.watch(&mut probe)?;
@@ -143,9 +143,9 @@ impl<'a> Begun<'a> {
     fn new(root: &'a Root, args: &'a Args, probe: &Probe) -> anyhow::Result<Self> {
         let frame = host::read::full(root, since_boot());
         let snapshot = Snapshot::parse(&frame);
-        let (mut at_hand, kernel) = at_hand::of_frame(&frame, &snapshot);
+        let (mut at_hand, kernel) = machine::of_frame(&frame, &snapshot);
         let any = study::Study::built_in("min-free-kbytes").context("no study is built in")?;
-        at_hand::keep_what_is_modelled(&any, &mut at_hand)?;
+        machine::keep_what_is_modelled(&any, &mut at_hand)?;
         let available = snapshot.meminfo.as_ref();
         let available = available.and_then(|it| it.get("MemAvailable"));
         let available = available.context("no MemAvailable in /proc/meminfo")?;
@@ -289,7 +289,7 @@ impl<'a> Begun<'a> {
         writeln!(
             out,
             "{path}: {}, {}{}",
-            said(observed.time),
+            lasting(observed.time),
             counted(self.streams.all().len() as u64, "stream"),
             match ended {
                 Ended::Time => "",

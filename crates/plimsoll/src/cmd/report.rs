@@ -3,15 +3,15 @@
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
+use answer::report::{Pair, Report};
+use answer::runs::Runs;
 use anyhow::{Context as _, bail};
-use lab::report::gather::gather;
-use lab::report::{Pair, Report};
+use lab::gather::gather;
 use lab::store::Store;
 use study::Study;
 
 use super::page::Page;
-use super::predict::work::Runs;
-use super::predict::{Shown, data};
+use super::predict::{Shown, at_a_time, available, data};
 use crate::exit::ExitCode;
 use crate::results::{self, Detail, View};
 use crate::term::{self, bold, dim};
@@ -66,8 +66,8 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
 /// Refuses a report whose predictions would take hours or all memory.
 fn check(study: &Study) -> anyhow::Result<()> {
     let arms: Vec<&str> = study.arms.iter().map(|arm| arm.name.as_str()).collect();
-    let runs = Runs::at_automatic_scale(study, &arms, study.repetitions);
-    let checked = runs.check_for_the_model();
+    let runs = Runs::at_automatic_scale(study, &arms, study.repetitions, at_a_time());
+    let checked = runs.check_for_the_model(available());
     checked.context("its predictions; ask for less in the study")
 }
 

@@ -2,8 +2,8 @@
 
 use std::io::Write as _;
 
+use answer::calibration;
 use anyhow::bail;
-use lab::calibration;
 use lab::experiment::cpus;
 use mm::text::counted;
 use schemars::JsonSchema;
@@ -186,5 +186,5 @@ fn csv(lines: &[Line]) -> String {
     };
     let head = head.map(str::to_owned).to_vec();
     let lines = std::iter::once(head).chain(lines.iter().map(line));
-    lines.map(|cells| lab::csv::line(&cells)).collect()
+    lines.map(|cells| answer::csv::line(&cells)).collect()
 }

@@ -16,6 +16,7 @@ use host::Root;
 use host::changes::Changes;
 use host::facts::{self, since_boot};
 use mm::catalogue;
+use mm::text::lasting;
 use study::stats::least_pairs;
 use study::verdict::Verdict;
 
@@ -24,7 +25,7 @@ use self::turns::{Ended, Times, Turns};
 use super::{UP_TO_A_WEEK, seconds, time};
 use crate::changing::asked::{self, Asked};
 use crate::changing::plan::Plan;
-use crate::changing::{self, nanos, said};
+use crate::changing::{self, nanos};
 use crate::exit::ExitCode;
 use crate::term;
 
@@ -121,7 +122,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     );
     let share = args.matters / 100.0;
     let mut turns = Turns::new(&root, &measures, (args.times(), share), trial?)?;
-    let baseline = said(nanos(args.baseline));
+    let baseline = lasting(nanos(args.baseline));
     term::talk(format_args!(
         "sampling this machine for {baseline} before the first block"
     ));
@@ -199,13 +200,13 @@ impl Args {
 
     fn pairs(&self) -> anyhow::Result<usize> {
         let pairs = (self.lasts.as_secs_f64() / self.block.as_secs_f64() / 2.0) as usize;
-        let (least, block) = (least_pairs(), said(nanos(self.block)));
+        let (least, block) = (least_pairs(), lasting(nanos(self.block)));
         if pairs < least {
-            let least_time = said(nanos(self.block * 2 * least as u32));
+            let least_time = lasting(nanos(self.block * 2 * least as u32));
             bail!(
                 "--for {} has {pairs} pairs of blocks of {block}, and nothing can be shown before \
                  {least}: say --for {least_time}, or a shorter --block",
-                said(nanos(self.lasts))
+                lasting(nanos(self.lasts))
             );
         }
         if pairs > MOST_PAIRS {

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use lab::report::data;
+use answer::report::data;
 use look::compare::Compare;
 use look::explain::Explanation;
 use look::explain::overview::Overview;

@@ -1,6 +1,6 @@
 //! What came back from the guest.
 
-use crate::bench::BenchError;
+use answer::bench::BenchError;
 
 /// What one command did.
 #[derive(Clone, Debug, PartialEq)]

@@ -13,11 +13,11 @@ use std::process::Command;
 
 use tar::EntryType;
 
-use crate::bench::{BenchError, Progress};
 use crate::vm::apt::Apt;
 use crate::vm::failed::failed;
 use crate::vm::initramfs::Archive;
 use crate::vm::{Release, tools};
+use answer::bench::{BenchError, Progress};
 
 /// What is asked for; apt adds what it depends on.
 const PACKAGES: &[&str] = &[

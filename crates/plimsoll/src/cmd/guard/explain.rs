@@ -8,6 +8,7 @@ use host::Root;
 use host::facts::since_1970;
 use mm::catalogue;
 use mm::meminfo::{self, Meminfo};
+use mm::text::lasting;
 use mm::units::Bytes;
 
 use super::checked::cache;
@@ -122,7 +123,7 @@ fn last(events: &[Event], policy: &str, now: Duration) -> Option<String> {
         return Some("It had nothing to do so far.".to_owned());
     };
     let ago = now.saturating_sub(Duration::from_millis(event.at));
-    let ago = crate::changing::said(crate::changing::nanos(ago));
+    let ago = lasting(crate::changing::nanos(ago));
     let what = &event.what;
     Some(match event.why.as_str() {
         "" => format!("Last, {ago} ago: {what}."),

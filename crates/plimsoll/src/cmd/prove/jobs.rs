@@ -2,10 +2,9 @@
 
 use std::num::NonZeroUsize;
 
-use host::Root;
+use host::{Root, facts};
 use lab::experiment::cpus;
 use lab::vm::Clock;
-use mm::meminfo::Meminfo;
 use mm::units::Bytes;
 use study::Study;
 
@@ -17,7 +16,11 @@ const BESIDE: Bytes = Bytes(512 << 20);
 pub(super) fn usual(clock: Clock, study: &Study, arms: &[&str]) -> NonZeroUsize {
     match clock {
         Clock::Wall => NonZeroUsize::MIN,
-        Clock::Virtual => fitting(cpus(), available(), largest(study, arms)),
+        Clock::Virtual => fitting(
+            cpus(),
+            facts::available(&Root::default()),
+            largest(study, arms),
+        ),
     }
 }
 
@@ -26,13 +29,6 @@ fn largest(study: &Study, arms: &[&str]) -> Bytes {
     let taking_part = |arm: &&study::Arm| arms.contains(&arm.name.as_str());
     let arms = study.arms.iter().filter(taking_part);
     arms.map(|arm| arm.machine.memory).max().unwrap_or(Bytes(0))
-}
-
-/// `MemAvailable`; `None` where it cannot be read.
-fn available() -> Option<Bytes> {
-    let text = Root::default().read("proc/meminfo").ok()?;
-    let available = Meminfo::parse(&text).ok()?.mem_available?;
-    Some(Bytes(available.0 << 10))
 }
 
 fn fitting(cpus: NonZeroUsize, available: Option<Bytes>, machine: Bytes) -> NonZeroUsize {

@@ -8,7 +8,9 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, bail};
 use rustix::process::{Pid, Signal, kill_process_group};
 
-use crate::changing::{nanos, said};
+use mm::text::lasting;
+
+use crate::changing::nanos;
 
 /// Between two looks at it.
 const LOOK: Duration = Duration::from_millis(20);
@@ -39,7 +41,7 @@ pub(super) fn command(
         Some(true) => printed(&mut child, text),
         Some(false) => bail!("{text}: it failed, and prints the reason on stderr"),
         None if is_over() => bail!("{text}: the trial was ended"),
-        None => bail!("{text}: it takes longer than {}", said(nanos(limit))),
+        None => bail!("{text}: it takes longer than {}", lasting(nanos(limit))),
     }
 }
 

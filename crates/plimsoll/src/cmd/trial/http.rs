@@ -9,7 +9,9 @@ use anyhow::{Context as _, anyhow, bail};
 use serde_json::Value;
 
 use super::ask::number;
-use crate::changing::{nanos, said};
+use mm::text::lasting;
+
+use crate::changing::nanos;
 
 /// The longest answer that is read, in bytes.
 const LONGEST: u64 = 1 << 20;
@@ -65,7 +67,7 @@ pub(super) fn ask(url: &Url, limit: Duration) -> anyhow::Result<f64> {
     let asked = url.clone();
     // The system's search for a name has no limit of its own; a search that is late is left behind.
     std::thread::spawn(move || send.send(answer(&asked, limit)).ok());
-    let late = |_| anyhow!("no answer within {}", said(nanos(limit)));
+    let late = |_| anyhow!("no answer within {}", lasting(nanos(limit)));
     let answer = receive.recv_timeout(limit).map_err(late);
     let number = answer.and_then(|answer| value(&answer?));
     number.with_context(|| format!("http://{}", url.authority))

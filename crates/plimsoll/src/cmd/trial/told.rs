@@ -9,8 +9,10 @@ use study::verdict::{InTurn, Pair, TO_FIND, Verdict, pairs_to_show, percent};
 
 use super::measure::Measure;
 use super::turns::{Ended, Times, Turns};
+use mm::text::lasting;
+
 use crate::changing::plan::Plan;
-use crate::changing::{nanos, said, told};
+use crate::changing::{nanos, told};
 use crate::results::wrapped;
 use crate::table::Table;
 use crate::term::{bold, talk};
@@ -32,7 +34,7 @@ impl Head<'_> {
         let Self {
             times, pairs, seed, ..
         } = self;
-        let block = |count: usize| said(nanos(times.block * count as u32));
+        let block = |count: usize| lasting(nanos(times.block * count as u32));
         let least = least_pairs();
         let mut text = format!(
             "Trial: {pairs} pairs of blocks of {}, seed {seed}. It takes {} after {} of sampling; \
@@ -40,13 +42,13 @@ impl Head<'_> {
              long an answer takes.",
             block(1),
             block(2 * pairs),
-            said(nanos(times.baseline)),
+            lasting(nanos(times.baseline)),
             block(2 * least)
         );
         text += &format!(
             "\n\nThe first {} of each block are left out: caches and lists still hold what the \
              block before made of them, and dirty pages are written when they are 30 s old.",
-            said(nanos(times.left_out))
+            lasting(nanos(times.left_out))
         );
         if let Some(counts) = self.measures.first() {
             text += &format!(
@@ -162,7 +164,7 @@ fn takes(turns: &Turns<'_>, measure: &Measure, pairs: &[Pair]) -> String {
     let matters = turns.matters_of(measure);
     let by = percent(TO_FIND * matters.share);
     let by = by.trim_start_matches('+');
-    let time = |pairs: usize| said(nanos(turns.times.block * 2 * pairs as u32));
+    let time = |pairs: usize| lasting(nanos(turns.times.block * 2 * pairs as u32));
     match pairs_to_show(pairs, matters, MANY) {
         Some(Some(needed)) => format!(
             "; a difference of {by} is shown by pair {needed} ({})",

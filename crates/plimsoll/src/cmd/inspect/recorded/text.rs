@@ -1,11 +1,10 @@
 //! A recording as text for people.
 
 use look::share::percent;
-use mm::text::counted;
+use mm::text::{counted, lasting};
 use mm::units::{Bytes, Nanos};
 
 use super::data::{Document, Figures, Group, Memory, SAVED, Size};
-use crate::changing::said;
 use crate::columns::{Column, Columns, Line};
 use crate::results::wrapped;
 use crate::table::Table;
@@ -35,7 +34,7 @@ pub(super) fn text(document: &Document, all: bool, width: usize) -> String {
 }
 
 fn head(document: &Document, width: usize) -> String {
-    let time = said(Nanos((document.seconds * 1e9) as u64));
+    let time = lasting(Nanos((document.seconds * 1e9) as u64));
     let Document {
         recording,
         kernel,

@@ -1,55 +1,63 @@
 //! Which machine and kernel a study is asked of: its own, or the one at hand.
 
-use std::path::Path;
-
-use anyhow::{Context as _, bail};
-use host::Root;
-use lab::calibration;
-use lab::model_bench::ModelBench;
-use mm::capture::{Capture, Frame};
+use mm::capture::Frame;
 use mm::catalogue::{self, DefaultRule};
-use mm::quantity;
 use mm::settings::{Setting, Settings};
 use mm::snapshot::Snapshot;
 use mm::text::counted;
 use mm::units::Bytes;
 use study::{AtHand, DiskKind, Study, SwapAtHand};
 
+use crate::calibration;
+use crate::model_bench::ModelBench;
+use crate::refused::Refused;
+
 /// The kernel that is modelled and proved where nothing says which.
-pub(crate) const DEFAULT_KERNEL: &str = "6.1";
+pub const DEFAULT_KERNEL: &str = "6.1";
 
 /// The machine that a study is asked of, in place of its own.
-#[derive(Clone, Debug, clap::Args)]
-pub(crate) struct Machine {
-    /// Ask it of the machine in this evidence (a capture), or of `this` one: its memory, CPUs,
-    /// swap, kind of disk, and the settings that differ from the kernel's defaults
-    #[arg(long, value_name = "EVIDENCE|this")]
-    like: Option<String>,
-    /// Ask it of a machine with this much memory, as in 16G; the workload grows with it
-    #[arg(long, value_name = "SIZE", value_parser = memory)]
-    memory: Option<Bytes>,
-    /// Ask it of a machine with that many CPUs
-    #[arg(long, value_name = "N", value_parser = super::super::whole(1..=4096_u32))]
-    cpus: Option<u32>,
-    /// Ask it of a machine with such a disk
-    #[arg(long, value_name = "KIND", value_parser = disk)]
-    disk: Option<DiskKind>,
+#[derive(Clone, Debug, Default)]
+pub struct Machine {
+    /// One that is known as a whole.
+    pub like: Option<Like>,
+    /// RAM, in place of that one's.
+    pub memory: Option<Bytes>,
+    /// CPUs, likewise.
+    pub cpus: Option<u32>,
+    /// The kind of its first disk, likewise.
+    pub disk: Option<DiskKind>,
+}
+
+/// A machine of which there is evidence.
+#[derive(Clone, Debug)]
+pub struct Like {
+    /// What it was taken from, as the user named it.
+    pub named: String,
+    /// The machine.
+    pub at_hand: AtHand,
+    /// The release of its kernel.
+    pub release: Option<String>,
 }
 
 /// A study on its machine, and what is to be said of that.
-#[derive(Debug)]
-pub(crate) struct Placed {
-    pub(crate) study: Study,
+#[derive(Clone, Debug)]
+pub struct Placed {
+    /// The study.
+    pub study: Study,
     /// The release of the kernel at hand.
-    pub(crate) release: Option<String>,
+    pub release: Option<String>,
     /// One line each; none where the study has its own machine.
-    pub(crate) notes: Vec<String>,
+    pub notes: Vec<String>,
 }
 
 impl Machine {
     /// The arguments, as they are typed.
-    pub(crate) fn arguments(&self) -> String {
-        let like = self.like.as_ref().map(|like| format!(" --like {like}"));
+    #[must_use]
+    pub fn arguments(&self) -> String {
+        let like = self
+            .like
+            .as_ref()
+            .map(|like| format!(" --like {}", like.named));
         let memory = self
             .memory
             .map(|memory| format!(" --memory {}M", memory.0 >> 20));
@@ -60,30 +68,33 @@ impl Machine {
     }
 
     /// Puts the study on the machine that is asked for.
-    pub(crate) fn place(&self, study: Study, cpus: Cpus) -> anyhow::Result<Placed> {
+    ///
+    /// # Errors
+    /// The study cannot be put on it.
+    pub fn place(&self, study: Study, cpus: Cpus) -> Result<Placed, Refused> {
         let (mut at_hand, release) = match &self.like {
             None => (AtHand::default(), recorded_on(&study)),
-            Some(what) => machine_at_hand(what).with_context(|| format!("--like {what}"))?,
+            Some(like) => (like.at_hand.clone(), like.release.clone()),
         };
         at_hand.memory = self.memory.or(at_hand.memory);
         at_hand.cpus = self.cpus.or(at_hand.cpus);
         at_hand.disk = self.disk.or(at_hand.disk);
+        let mut notes = Vec::new();
         if at_hand == AtHand::default() {
             return Ok(Placed {
                 study,
                 release,
-                notes: Vec::new(),
+                notes,
             });
         }
-        let mut notes = Vec::new();
         if let (Cpus::One, Some(more)) = (cpus, at_hand.cpus.filter(|cpus| *cpus > 1)) {
             notes.push(format!("on 1 CPU, not {more}: virtual time has one"));
             at_hand.cpus = Some(1);
         }
         notes.extend(keep_what_is_modelled(&study, &mut at_hand)?);
         let placed = study.on(&at_hand)?;
-        let machine = described(&placed, &at_hand, self.like.as_deref());
-        notes.insert(0, machine);
+        let like = self.like.as_ref().map(|like| like.named.as_str());
+        notes.insert(0, described(&placed, &at_hand, like));
         notes.insert(1, not_its_own(&study));
         Ok(Placed {
             study: placed,
@@ -100,7 +111,7 @@ fn recorded_on(study: &Study) -> Option<String> {
 
 /// How many CPUs a bench can have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Cpus {
+pub enum Cpus {
     /// As many as are asked for.
     Any,
     /// One, as in virtual time.
@@ -108,7 +119,8 @@ pub(crate) enum Cpus {
 }
 
 /// The kernel that is modelled, and why it is this one.
-pub(crate) fn kernel(asked: Option<&str>, release: Option<&str>) -> (String, String) {
+#[must_use]
+pub fn kernel(asked: Option<&str>, release: Option<&str>) -> (String, String) {
     match (asked, release) {
         (Some(asked), _) => (asked.to_owned(), "as asked".to_owned()),
         (None, Some(release)) => {
@@ -126,27 +138,9 @@ pub(crate) fn kernel(asked: Option<&str>, release: Option<&str>) -> (String, Str
     }
 }
 
-/// The machine in a piece of evidence, or this one, with its kernel's release.
-pub(crate) fn machine_at_hand(what: &str) -> anyhow::Result<(AtHand, Option<String>)> {
-    let capture = match what {
-        "this" => Capture {
-            frames: vec![host::read::full(
-                &Root::default(),
-                host::facts::since_boot(),
-            )],
-        },
-        path => super::super::inspect::evidence::one(Path::new(path))?,
-    };
-    let mut frames = capture.frames.iter();
-    let Some(frame) = frames.find(|frame| frame.file("proc/meminfo").is_some()) else {
-        bail!("no /proc/meminfo in it, so no machine; `plimsoll inspect --save FILE` makes one");
-    };
-    let snapshot = Snapshot::parse(frame);
-    Ok(of_frame(frame, &snapshot))
-}
-
 /// The machine of a frame, with its kernel's release.
-pub(crate) fn of_frame(frame: &Frame, snapshot: &Snapshot) -> (AtHand, Option<String>) {
+#[must_use]
+pub fn of_frame(frame: &Frame, snapshot: &Snapshot) -> (AtHand, Option<String>) {
     let at_hand = AtHand {
         memory: memory_of(snapshot),
         cpus: cpus_of(frame, snapshot),
@@ -266,12 +260,15 @@ fn differing(snapshot: &Snapshot) -> Settings {
 }
 
 /// Leaves out the settings that the model does not have; a line names them.
-pub(crate) fn keep_what_is_modelled(
-    study: &Study,
-    at_hand: &mut AtHand,
-) -> anyhow::Result<Vec<String>> {
+///
+/// # Errors
+/// The study has no arm.
+pub fn keep_what_is_modelled(study: &Study, at_hand: &mut AtHand) -> Result<Vec<String>, Refused> {
     let bench = ModelBench::new(calibration::built_in(DEFAULT_KERNEL)?);
-    let first = study.arms.first().context("the study has no arm")?;
+    let first = study
+        .arms
+        .first()
+        .ok_or_else(|| Refused("the study has no arm".to_owned()))?;
     let scenario = study.scenario(&first.name, 1)?;
     let is_modelled = |setting: &Setting| {
         let mut scenario = scenario.clone();
@@ -335,18 +332,6 @@ fn not_its_own(study: &Study) -> String {
         "the study was made for {memory} and {cpus} CPU: its files and buffers grow or shrink with \
          the memory, and its author's answer, which holds for that machine, is left out"
     )
-}
-
-fn memory(text: &str) -> Result<Bytes, String> {
-    let size = quantity::size(text).ok();
-    let size = size.filter(|size| size.0 >= 64 << 20);
-    size.ok_or_else(|| "give a size of at least 64 MiB, as in 16G".to_owned())
-}
-
-fn disk(text: &str) -> Result<DiskKind, String> {
-    let found = DiskKind::WORDS.iter().find(|(word, _)| *word == text);
-    let kind = found.map(|(_, kind)| *kind);
-    kind.ok_or_else(|| "give hdd, ssd or nvme".to_owned())
 }
 
 #[cfg(test)]

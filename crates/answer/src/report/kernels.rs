@@ -66,7 +66,7 @@ mod tests {
 
     #[test]
     fn ninety_one_and_fifty_four_percent_are_not_the_same() {
-        let study = crate::find::find("memory-hogs").unwrap();
+        let study = Study::built_in("memory-hogs").unwrap();
         let first = [kept("default", 91.0), kept("mlock", 99.0)];
         let other = [kept("default", 54.0), kept("mlock", 98.0)];
         let found = differing(&study, &first, &other);

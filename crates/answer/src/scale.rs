@@ -1,23 +1,26 @@
 //! `--scale`: how many real pages a simulated one stands for.
 
-use anyhow::bail;
-use mm::meminfo::Meminfo;
 use mm::units::Bytes;
 use scenario::Scenario;
 use study::Study;
 
+use crate::refused::Refused;
+
 /// What `--scale` says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Scale {
+pub enum Scale {
     /// By the size of each arm's machine.
     Auto,
-    /// So many.
+    /// This many.
     Pages(u64),
 }
 
 impl Scale {
     /// Reads the option's value.
-    pub(super) fn parse(text: &str) -> Result<Self, String> {
+    ///
+    /// # Errors
+    /// It is neither, with what would be right.
+    pub fn parse(text: &str) -> Result<Self, String> {
         let scale = match text {
             "auto" => return Ok(Self::Auto),
             number => number.parse::<u64>().ok(),
@@ -28,7 +31,8 @@ impl Scale {
     }
 
     /// The number, unless each run chooses its own.
-    pub(super) fn pages(self) -> Option<u64> {
+    #[must_use]
+    pub fn pages(self) -> Option<u64> {
         match self {
             Self::Auto => None,
             Self::Pages(pages) => Some(pages),
@@ -36,20 +40,31 @@ impl Scale {
     }
 
     /// What of the arms is simulated, where that is not every page.
-    pub(super) fn describe(self, study: &Study, arms: &[&str]) -> anyhow::Result<String> {
-        let scales = arms.iter().map(|arm| Ok(self.of(&study.scenario(arm, 1)?)));
-        let scales: Vec<u64> = scales.collect::<anyhow::Result<_>>()?;
+    ///
+    /// # Errors
+    /// An arm that the study lacks.
+    pub fn describe(self, study: &Study, arms: &[&str]) -> Result<String, Refused> {
+        let scales = arms
+            .iter()
+            .map(|arm| study.scenario(arm, 1).map(|it| self.of(&it)));
+        let scales: Vec<u64> = scales.collect::<Result<_, _>>()?;
         Ok(match scales.iter().max() {
             Some(&most) if most > 1 => format!(", one page in {most} simulated"),
             _ => String::new(),
         })
     }
 
-    /// Refuses runs whose page state does not fit into this machine's memory.
-    pub(super) fn check(self, study: &Study, arms: &[&str], at_a_time: u64) -> anyhow::Result<()> {
-        let Some(available) = available() else {
-            return Ok(());
-        };
+    /// Refuses runs whose page state does not fit into what this machine has available.
+    ///
+    /// # Errors
+    /// They do not, with a scale at which they do.
+    pub fn check(
+        self,
+        study: &Study,
+        arms: &[&str],
+        at_a_time: u64,
+        available: Bytes,
+    ) -> Result<(), Refused> {
         for arm in arms {
             self.check_arm(&study.scenario(arm, 1)?, available, at_a_time)?;
         }
@@ -61,7 +76,7 @@ impl Scale {
         scenario: &Scenario,
         available: Bytes,
         at_a_time: u64,
-    ) -> anyhow::Result<()> {
+    ) -> Result<(), Refused> {
         let scale = self.of(scenario);
         let state = |scale| sim::sampling::state_size(scenario, scale);
         let needed = |scale| state(scale).0.saturating_mul(at_a_time);
@@ -82,26 +97,20 @@ impl Scale {
                 Bytes(needed(sim::sampling::LARGEST)),
             ),
         };
-        bail!(
+        Err(Refused(format!(
             "arm `{}` at --scale {scale} needs {} for its pages and this machine has {available} \
              available; {way_out}",
             scenario.arm,
             Bytes(needed(scale)),
-        )
+        )))
     }
 
     /// The number of a run.
-    pub(super) fn of(self, scenario: &Scenario) -> u64 {
+    #[must_use]
+    pub fn of(self, scenario: &Scenario) -> u64 {
         self.pages()
             .unwrap_or_else(|| study::coverage::automatic(scenario))
     }
-}
-
-/// `MemAvailable` of this machine, where it can be read.
-pub(super) fn available() -> Option<Bytes> {
-    let text = host::Root::new("/").read("proc/meminfo").ok()?;
-    let available = Meminfo::parse(&text).ok()?.get("MemAvailable")?;
-    Some(Bytes(available.0.saturating_mul(1024)))
 }
 
 #[cfg(test)]
@@ -119,7 +128,7 @@ mod tests {
 
     #[test]
     fn a_run_that_does_not_fit_is_one_line_with_the_way_out() {
-        let study = lab::find::find("min-free-kbytes").unwrap();
+        let study = Study::built_in("min-free-kbytes").unwrap();
         let scenario = study.scenario("default", 1).unwrap();
         let check = |mib: u64| Scale::Pages(1).check_arm(&scenario, Bytes(mib << 20), 2);
         assert!(check(64).is_ok());

@@ -214,7 +214,7 @@ mod tests {
 
     #[test]
     fn a_tunable_that_the_calibrated_kernel_lacks_is_marked_and_no_error() {
-        let study = crate::find::find("min-free-kbytes").unwrap();
+        let study = Study::built_in("min-free-kbytes").unwrap();
         let scenario = |tunable: &str, value: &str| {
             let mut scenario = study.scenario("default", 1).unwrap();
             scenario.arm_settings = Settings(vec![Setting {
@@ -245,7 +245,7 @@ mod tests {
     #[test]
     fn what_the_model_lacks_is_found_before_the_workload_runs() {
         let bench = ModelBench::new(calibration::built_in("6.1").unwrap());
-        let study = crate::find::find("min-free-kbytes").unwrap();
+        let study = Study::built_in("min-free-kbytes").unwrap();
         let mut scenario = study.scenario("raised", 1).unwrap();
         assert!(bench.check(&scenario).is_ok());
         scenario.arm_settings = Settings(vec![Setting {
@@ -262,7 +262,7 @@ mod tests {
     #[test]
     fn every_arm_of_the_built_in_studies_passes_the_check() {
         for (name, _) in study::BUILT_IN {
-            let study = crate::find::find(name).unwrap();
+            let study = Study::built_in(name).unwrap();
             let bench = ModelBench::new(calibration::built_in("6.1").unwrap());
             for arm in &study.arms {
                 let checked = bench.check(&study.scenario(&arm.name, 1).unwrap());

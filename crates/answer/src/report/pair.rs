@@ -58,7 +58,8 @@ impl Report<'_> {
 
 impl Pair {
     /// A kernel that was not run.
-    pub(super) fn unproved(version: &str) -> Self {
+    #[must_use]
+    pub fn unproved(version: &str) -> Self {
         Self {
             kernel: format!("Linux {version}"),
             release: version.to_owned(),
@@ -125,4 +126,29 @@ pub(super) fn first<'a>(records: &'a [Record], arm: &str) -> Option<&'a Record> 
 pub(super) fn readings(measures: &[Measure], records: &[Record]) -> Vec<Reading> {
     let read = |record: &Record| Reading::of(measures, &record.provenance.arm, &record.outcome);
     records.iter().map(read).collect()
+}
+
+/// The first two parts of a release: "6.1" of "6.1.0-53-cloud-amd64".
+#[must_use]
+pub fn series(release: &str) -> &str {
+    let digits = |c: char| c.is_ascii_digit() || c == '.';
+    let version = release
+        .split_once(|c| !digits(c))
+        .map_or(release, |(version, _)| version);
+    let end = version
+        .match_indices('.')
+        .nth(1)
+        .map_or(version.len(), |(at, _)| at);
+    &version[..end]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_release_belongs_to_its_series() {
+        let releases = ["6.1.0-53-cloud-amd64", "6.12.107+deb13", "6.18", "7"];
+        assert_eq!(releases.map(series), ["6.1", "6.12", "6.18", "7"]);
+    }
 }

@@ -68,7 +68,7 @@ mod tests {
 
     #[test]
     fn a_base_that_the_kernel_does_not_boot_with_is_said() {
-        let study = crate::find::find("memory-hogs").unwrap();
+        let study = Study::built_in("memory-hogs").unwrap();
         let expected = "every arm that does not set it has lru_gen.enabled = 0, the kernel boots \
                         with 7";
         assert_eq!(unlike_boot(&study, "6.12").as_deref(), Some(expected));

@@ -1,32 +1,37 @@
 //! Runs that would take hours or all memory are refused before the first, with the figure.
 
-use lab::experiment::cpus;
 use std::time::Duration;
 
-use anyhow::bail;
 use mm::units::Bytes;
 use scenario::Scenario;
 use study::{Study, Work};
 
-use super::scale::{self, Scale};
+use crate::refused::Refused;
+use crate::scale::Scale;
 
 /// The longest time that a prediction may be expected to take.
 const LIMIT: Duration = Duration::from_secs(5 * 60);
 
 /// The runs of a prediction.
-pub(crate) struct Runs<'a> {
-    pub(super) study: &'a Study,
-    pub(super) arms: &'a [&'a str],
-    pub(super) repetitions: u32,
-    pub(super) at_a_time: u64,
-    pub(super) scale: Scale,
+#[derive(Clone, Copy, Debug)]
+pub struct Runs<'a> {
+    /// The study.
+    pub study: &'a Study,
+    /// Its arms that are run.
+    pub arms: &'a [&'a str],
+    /// Runs of each.
+    pub repetitions: u32,
+    /// Runs that go on at a time.
+    pub at_a_time: u64,
+    /// Real pages that a simulated one stands for.
+    pub scale: Scale,
 }
 
 /// About how long runs take.
 #[derive(Debug, Default)]
-pub(super) struct Expected {
+pub struct Expected {
     /// All of them, as many at a time as there may be.
-    pub(super) all: Duration,
+    pub all: Duration,
     /// The longest run.
     longest: Duration,
     /// Its arm.
@@ -36,54 +41,62 @@ pub(super) struct Expected {
 }
 
 impl<'a> Runs<'a> {
-    /// Those on all CPUs, each at the scale that its arm takes by itself.
-    pub(crate) fn at_automatic_scale(
+    /// That many at a time, each at the scale that its arm takes by itself.
+    #[must_use]
+    pub fn at_automatic_scale(
         study: &'a Study,
         arms: &'a [&'a str],
         repetitions: u32,
+        at_a_time: u64,
     ) -> Self {
         Self {
             study,
             arms,
             repetitions,
-            at_a_time: cpus().get() as u64,
+            at_a_time,
             scale: Scale::Auto,
         }
     }
 
-    /// Refuses what is expected to take more than [`LIMIT`] or more memory than this machine has.
-    pub(super) fn check(&self) -> anyhow::Result<()> {
-        let checked = self.check_for_the_model();
-        checked.map_err(|why| anyhow::anyhow!("{why}; ask for less, or give --even-so"))
-    }
-
-    /// The same without a way out, where a prediction is not all that is asked for.
-    pub(crate) fn check_for_the_model(&self) -> anyhow::Result<()> {
-        self.check_within(scale::available().unwrap_or(Bytes(u64::MAX)))
+    /// Refuses what is expected to take more than five minutes or more memory than this machine
+    /// has available.
+    ///
+    /// # Errors
+    /// That it does, with the figure.
+    pub fn check(&self, available: Bytes) -> Result<(), Refused> {
+        let checked = self.check_for_the_model(available);
+        checked.map_err(|why| Refused(format!("{why}; ask for less, or give --even-so")))
     }
 
     /// Refuses a run that no VM would end within `deadline`, or whose processes do not fit into
     /// their machine.
-    pub(crate) fn check_for_a_vm(&self, deadline: Duration) -> anyhow::Result<()> {
+    ///
+    /// # Errors
+    /// That it is so.
+    pub fn check_for_a_vm(&self, deadline: Duration) -> Result<(), Refused> {
         for arm in self.arms {
             let scenario = self.study.scenario(arm, 1)?;
             let work = Work::of(&scenario, 1);
             check_own(&scenario, work)?;
             let least = work.least_time();
             if least > deadline {
-                bail!(
+                return Err(Refused(format!(
                     "a run of arm `{arm}` takes {} at least (mostly {}), and a VM is given up \
                      after {}; ask for less, or give a longer --deadline",
                     shown(least.as_secs_f64()),
                     work.mostly(),
                     shown(deadline.as_secs_f64()),
-                );
+                )));
             }
         }
         Ok(())
     }
 
-    fn check_within(&self, available: Bytes) -> anyhow::Result<()> {
+    /// The same without a way out, where a prediction is not all that is asked for.
+    ///
+    /// # Errors
+    /// As [`Self::check`].
+    pub fn check_for_the_model(&self, available: Bytes) -> Result<(), Refused> {
         for arm in self.arms {
             let scenario = self.study.scenario(arm, 1)?;
             let work = Work::of(&scenario, self.scale.of(&scenario));
@@ -100,17 +113,20 @@ impl<'a> Runs<'a> {
             arm,
             mostly,
         } = expected;
-        bail!(
+        Err(Refused(format!(
             "about {} of computing, {} for a run of arm `{arm}` (mostly {mostly}), and the most is \
              {}",
             shown(all.as_secs_f64()),
             shown(longest.as_secs_f64()),
             shown(LIMIT.as_secs_f64()),
-        )
+        )))
     }
 
     /// About how long the runs take.
-    pub(super) fn expected(&self) -> anyhow::Result<Expected> {
+    ///
+    /// # Errors
+    /// An arm that the study lacks.
+    pub fn expected(&self) -> Result<Expected, Refused> {
         let mut expected = Expected::default();
         let mut sum = 0.0;
         for arm in self.arms {
@@ -134,7 +150,7 @@ impl<'a> Runs<'a> {
         scenario: &Scenario,
         work: Work,
         available: Bytes,
-    ) -> anyhow::Result<()> {
+    ) -> Result<(), Refused> {
         let pages = sim::sampling::state_size(scenario, self.scale.of(scenario));
         let run = work.state().saturating_add(pages);
         let runs = self
@@ -144,30 +160,30 @@ impl<'a> Runs<'a> {
         if needed <= available {
             return Ok(());
         }
-        bail!(
+        Err(Refused(format!(
             "arm `{}` needs about {needed} for what it maps, weighs and samples, and this machine \
              has {available} available",
             scenario.arm
-        )
+        )))
     }
 }
 
 /// Refuses more processes than their machine has memory for: it would only reclaim and kill.
-fn check_own(scenario: &Scenario, work: Work) -> anyhow::Result<()> {
+fn check_own(scenario: &Scenario, work: Work) -> Result<(), Refused> {
     let machine = &scenario.machine;
     let swap: Bytes = machine.swaps.iter().map(|swap| swap.size).sum();
     let room = (machine.memory.0 / 8 * 7).saturating_add(swap.0);
     if work.own().0 <= room {
         return Ok(());
     }
-    bail!(
+    Err(Refused(format!(
         "arm `{}`: its processes need {} for their buffers and stacks alone, and its machine has \
          {} of memory and {} of swap",
         scenario.arm,
         work.own(),
         machine.memory,
         swap,
-    )
+    )))
 }
 
 /// A time in the unit that people would choose.
@@ -194,7 +210,7 @@ mod tests {
             at_a_time: 2,
             scale: Scale::Auto,
         };
-        let result = runs.check_within(available);
+        let result = runs.check_for_the_model(available);
         result.err().map(|error| error.to_string())
     }
 
@@ -202,7 +218,7 @@ mod tests {
     fn built_in_studies_run_and_what_takes_days_does_not() {
         let available = Bytes(4 << 30);
         for (name, _) in study::BUILT_IN {
-            let study = lab::find::find(name).unwrap();
+            let study = Study::built_in(name).unwrap();
             assert_eq!(why(&study, study.repetitions, available), None, "{name}");
         }
         let text = "name = \"s\"\ntitle = \"s\"\nquestion = \"s\"\n[machine]\nmemory = \"1 GiB\"\n\

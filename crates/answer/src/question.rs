@@ -1,0 +1,323 @@
+//! A question to the model: a study, on which machine, on which kernel, which of its runs.
+
+use mm::settings::Setting;
+use mm::units::Bytes;
+use scenario::Scenario;
+use scenario::calibration::Calibration;
+use study::coverage;
+use study::likely_error;
+use study::record::Record;
+use study::{BUILT_IN, Study};
+
+use crate::bench::{BenchError, Run};
+use crate::calibration;
+use crate::machine::{self, Cpus, Machine, Placed};
+use crate::model_bench::ModelBench;
+use crate::own::{own_arms, with_settings};
+use crate::recorded;
+use crate::refused::Refused;
+use crate::report::{Pair, Report};
+use crate::run::{self, RunId};
+use crate::runs::Runs;
+use crate::scale::Scale;
+
+/// A question to the model.
+#[derive(Clone, Debug)]
+pub struct Question {
+    /// The study as it was made.
+    pub study: Study,
+    /// The machine in place of its own.
+    pub machine: Machine,
+    /// The settings of an arm more, [`crate::own::OWN_ARM`]; none for no such arm.
+    pub settings: Vec<Setting>,
+    /// Whose costs.
+    pub costs: Costs,
+    /// The arms, by name; none for all of them.
+    pub arms: Vec<String>,
+    /// Runs of each arm; `None` for as many as the study says.
+    pub repetitions: Option<u32>,
+    /// The seed of the first run of each arm.
+    pub first_seed: u64,
+    /// Real pages that a simulated one stands for.
+    pub scale: Scale,
+}
+
+/// Which kernel's costs the model takes.
+#[derive(Clone, Debug, Default)]
+pub enum Costs {
+    /// Those of the kernel that is nearest to the machine's, or of the default one.
+    #[default]
+    Nearest,
+    /// Those built in of this kernel.
+    Kernel(String),
+    /// These, from the named folder.
+    Of(Box<Calibration>, String),
+}
+
+/// A question whose machine, kernel and arms are settled; nothing was run.
+#[derive(Clone, Debug)]
+pub struct Asked {
+    /// The study on its machine, with the arm of one's own.
+    pub study: Study,
+    /// The costs.
+    pub calibration: Calibration,
+    /// The arms that are run, in the study's order.
+    pub arms: Vec<String>,
+    /// Runs of each.
+    pub repetitions: u32,
+    /// The seed of the first.
+    pub first_seed: u64,
+    /// Real pages that a simulated one stands for.
+    pub scale: Scale,
+    /// Whether it is on the machine that it was made for.
+    pub is_as_made: bool,
+    /// What asked for another machine and an arm more, as it is typed; each argument begins with a
+    /// blank.
+    pub arguments: String,
+    /// The kernel, and the machine.
+    notes: Vec<String>,
+    /// The study as it was made.
+    as_made: Study,
+}
+
+/// Runs with an outcome, and those without one, and why.
+#[derive(Clone, Debug, Default)]
+pub struct Ran {
+    /// The runs that have an outcome, by arm in the study's order and by seed.
+    pub records: Vec<Record>,
+    /// The runs that have none, and why.
+    pub failures: Vec<(RunId, String)>,
+    /// How often the runs may have been looked at to decide whether more are needed; 1 where their
+    /// number was fixed.
+    pub looks: u32,
+}
+
+impl Question {
+    /// The whole study as it was made, from seed 1.
+    #[must_use]
+    pub fn new(study: Study) -> Self {
+        Self {
+            study,
+            machine: Machine::default(),
+            settings: Vec::new(),
+            costs: Costs::default(),
+            arms: Vec::new(),
+            repetitions: None,
+            first_seed: 1,
+            scale: Scale::Auto,
+        }
+    }
+
+    /// The study on its machine, with the arm of one's own.
+    ///
+    /// # Errors
+    /// The study cannot be put on the machine, or a setting is not one.
+    pub fn placed(&self, cpus: Cpus) -> Result<Placed, Refused> {
+        let placed = self.machine.place(self.study.clone(), cpus)?;
+        Ok(Placed {
+            study: with_settings(placed.study, &self.settings)?,
+            ..placed
+        })
+    }
+
+    /// The arms that are wanted of the placed study, by name; none for all of them. An arm of
+    /// one's own takes part where only some of the others do.
+    #[must_use]
+    pub fn wanted(&self, placed: &Study) -> Vec<String> {
+        let mut arms = self.arms.clone();
+        if !self.settings.is_empty() && !arms.is_empty() {
+            arms.extend(own_arms(placed));
+        }
+        arms
+    }
+
+    /// What asked for another machine and an arm more, as it is typed.
+    #[must_use]
+    pub fn arguments(&self) -> String {
+        let set = |it: &Setting| format!(" --set {}={}", it.tunable, it.value);
+        let sets: String = self.settings.iter().map(set).collect();
+        self.machine.arguments() + &sets
+    }
+
+    /// Settles machine, kernel and arms.
+    ///
+    /// # Errors
+    /// As [`Self::placed`]; no such kernel or arm.
+    pub fn asked(self) -> Result<Asked, Refused> {
+        let Placed {
+            study,
+            release,
+            mut notes,
+        } = self.placed(Cpus::Any)?;
+        let is_as_made = notes.is_empty();
+        let (arms, arguments) = (arms(&study, &self.wanted(&study))?, self.arguments());
+        let (calibration, which) = self.costs.calibration(release.as_deref())?;
+        notes.insert(0, which);
+        Ok(Asked {
+            calibration,
+            arms,
+            repetitions: self.repetitions.unwrap_or(study.repetitions),
+            first_seed: self.first_seed,
+            scale: self.scale,
+            is_as_made,
+            arguments,
+            notes,
+            study,
+            as_made: self.study,
+        })
+    }
+}
+
+/// The arms that take part, in the study's order: all where none is wanted by name.
+fn arms(study: &Study, wanted: &[String]) -> Result<Vec<String>, Refused> {
+    for arm in wanted {
+        study.arm(arm)?;
+    }
+    let names = study.arms.iter().map(|arm| &arm.name);
+    let takes_part = |name: &&String| wanted.is_empty() || wanted.contains(name);
+    Ok(names.filter(takes_part).cloned().collect())
+}
+
+impl Costs {
+    /// The costs that the model takes, and in words which and why.
+    fn calibration(self, release: Option<&str>) -> Result<(Calibration, String), Refused> {
+        let asked = match self {
+            Self::Of(calibration, folder) => {
+                return Ok((*calibration, format!("by the calibration in {folder}")));
+            }
+            Self::Kernel(kernel) => Some(kernel),
+            Self::Nearest => None,
+        };
+        let (name, why) = machine::kernel(asked.as_deref(), release);
+        let calibration = calibration::built_in(&name)?;
+        let which = format!("kernel: {}, {why}", calibration.kernel);
+        Ok((calibration, which))
+    }
+}
+
+impl Asked {
+    /// The model that is asked.
+    #[must_use]
+    pub fn bench(&self) -> ModelBench {
+        ModelBench::new(self.calibration.clone()).at_scale(self.scale.pages())
+    }
+
+    /// Its arms' names.
+    #[must_use]
+    pub fn arms(&self) -> Vec<&str> {
+        self.arms.iter().map(String::as_str).collect()
+    }
+
+    /// Its runs, that many at a time, to be refused where they take too long or too much.
+    #[must_use]
+    pub fn runs<'a>(&'a self, arms: &'a [&'a str], at_a_time: u64) -> Runs<'a> {
+        Runs {
+            study: &self.study,
+            arms,
+            repetitions: self.repetitions,
+            at_a_time,
+            scale: self.scale,
+        }
+    }
+
+    /// Adds what is to be said of the answer before it is there: how far the model misses a
+    /// recording, and what of the prediction is extrapolated, distorted by the scale, or about what
+    /// no model machine has. `available` is this machine's `MemAvailable`.
+    ///
+    /// # Errors
+    /// An arm asks for what the model lacks.
+    pub fn noted(mut self, bench: &ModelBench, available: Bytes) -> Result<Self, Refused> {
+        let arms = self.arms.iter();
+        let scenarios = arms.map(|arm| self.study.scenario(arm, 1));
+        let scenarios = scenarios.collect::<Result<Vec<_>, _>>()?;
+        let mut notes = coverage::notes(&scenarios, &self.calibration, self.scale.pages());
+        notes.extend(without_dentries(&scenarios));
+        // Those that are built in have records, and the report their own error.
+        if !BUILT_IN.iter().any(|(name, _)| *name == self.study.name) {
+            notes.push(likely_error::note(&self.study, &scenarios));
+        }
+        for scenario in &scenarios {
+            let place = format!("arm `{}`", scenario.arm);
+            bench
+                .check(scenario)
+                .map_err(|why| Refused::from(why).at(&place))?;
+        }
+        let at_own_scale = ModelBench::new(self.calibration.clone());
+        let of_the_recording = recorded::notes(&self.as_made, &at_own_scale, available)?;
+        self.notes.splice(..0, of_the_recording);
+        self.notes.extend(notes);
+        Ok(self)
+    }
+
+    /// Runs all, one after the other: by seed, then by arm.
+    ///
+    /// # Errors
+    /// An arm that the study lacks.
+    pub fn run(&self, bench: &ModelBench) -> Result<Ran, Refused> {
+        let mut ran = Ran {
+            looks: 1,
+            ..Ran::default()
+        };
+        for arm in &self.arms {
+            for repetition in 0..u64::from(self.repetitions) {
+                let seed = self.first_seed.wrapping_add(repetition);
+                let scenario = self.study.scenario(arm, seed)?;
+                match one(&self.study, &scenario, bench) {
+                    Ok(record) => ran.records.push(record),
+                    Err(why) => {
+                        let arm = arm.clone();
+                        ran.failures.push((RunId { arm, seed }, why.to_string()));
+                    }
+                }
+            }
+        }
+        Ok(ran)
+    }
+
+    /// The answer; `more` is what else is to be said of the runs.
+    ///
+    /// # Errors
+    /// An arm that the study lacks.
+    pub fn report(&self, ran: Ran, more: Option<String>) -> Result<Report<'_>, Refused> {
+        let sampled = self.scale.describe(&self.study, &self.arms())?;
+        let kernel = &self.calibration.kernel;
+        let problems = ran.failures.iter();
+        let problems = problems.map(|(id, why)| format!("{}: {why}", id.arm));
+        Ok(Report {
+            study: &self.study,
+            problems: problems.collect(),
+            pairs: vec![Pair {
+                kernel: format!("Linux {kernel}{sampled}"),
+                release: kernel.clone(),
+                bench: String::new(),
+                looks: ran.looks.max(1),
+                model: ran.records,
+                proofs: Vec::new(),
+            }],
+            notes: self.notes.iter().cloned().chain(more).collect(),
+            arguments: self.arguments.clone(),
+            no_record: None,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+        })
+    }
+}
+
+/// One run's record, without a date.
+fn one(study: &Study, scenario: &Scenario, bench: &ModelBench) -> Result<Record, BenchError> {
+    let outcome = run::outcome(bench, Run { scenario }, &mut |_| ())?;
+    Ok(Record {
+        provenance: run::provenance(study, scenario, bench, ""),
+        outcome,
+    })
+}
+
+/// An arm that is about dentries and inodes has hardly any here, where a host may have GiB of them.
+fn without_dentries(scenarios: &[Scenario]) -> Option<String> {
+    let mut settings = scenarios.iter().flat_map(|it| &it.arm_settings.0);
+    let found = settings.find(|it| it.tunable.starts_with("vm.vfs_cache_pressure"))?;
+    Some(format!(
+        "not covered: {} is about unused dentries and inodes; the model's machine has none, a VM \
+         that has just booted 0.1 MiB, and a host may have GiB of them",
+        found.tunable
+    ))
+}

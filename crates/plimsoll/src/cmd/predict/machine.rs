@@ -1,0 +1,81 @@
+//! The options that name another machine.
+
+use std::path::Path;
+
+use answer::machine::{Like, of_frame};
+use anyhow::{Context as _, bail};
+use host::Root;
+use mm::capture::Capture;
+use mm::quantity;
+use mm::snapshot::Snapshot;
+use mm::units::Bytes;
+use study::DiskKind;
+
+/// The machine that a study is asked of, in place of its own.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct Machine {
+    /// Ask it of the machine in this evidence (a capture), or of `this` one: its memory, CPUs,
+    /// swap, kind of disk, and the settings that differ from the kernel's defaults
+    #[arg(long, value_name = "EVIDENCE|this")]
+    like: Option<String>,
+    /// Ask it of a machine with this much memory, as in 16G; the workload grows with it
+    #[arg(long, value_name = "SIZE", value_parser = memory)]
+    memory: Option<Bytes>,
+    /// Ask it of a machine with that many CPUs
+    #[arg(long, value_name = "N", value_parser = super::super::whole(1..=4096_u32))]
+    cpus: Option<u32>,
+    /// Ask it of a machine with such a disk
+    #[arg(long, value_name = "KIND", value_parser = disk)]
+    disk: Option<DiskKind>,
+}
+
+impl Machine {
+    /// The machine that is asked for, with what its evidence says.
+    pub(crate) fn read(&self) -> anyhow::Result<answer::machine::Machine> {
+        let like = self.like.as_deref().map(|named| {
+            let found = like(named);
+            found.with_context(|| format!("--like {named}"))
+        });
+        Ok(answer::machine::Machine {
+            like: like.transpose()?,
+            memory: self.memory,
+            cpus: self.cpus,
+            disk: self.disk,
+        })
+    }
+}
+
+/// The machine in a piece of evidence, or this one.
+fn like(named: &str) -> anyhow::Result<Like> {
+    let capture = match named {
+        "this" => Capture {
+            frames: vec![host::read::full(
+                &Root::default(),
+                host::facts::since_boot(),
+            )],
+        },
+        path => super::super::inspect::evidence::one(Path::new(path))?,
+    };
+    let mut frames = capture.frames.iter();
+    let Some(frame) = frames.find(|frame| frame.file("proc/meminfo").is_some()) else {
+        bail!("no /proc/meminfo in it, so no machine; `plimsoll inspect --save FILE` makes one");
+    };
+    let (at_hand, release) = of_frame(frame, &Snapshot::parse(frame));
+    Ok(Like {
+        named: named.to_owned(),
+        at_hand,
+        release,
+    })
+}
+
+fn memory(text: &str) -> Result<Bytes, String> {
+    let size = quantity::size(text).ok();
+    let size = size.filter(|size| size.0 >= 64 << 20);
+    size.ok_or_else(|| "give a size of at least 64 MiB, as in 16G".to_owned())
+}
+
+fn disk(text: &str) -> Result<DiskKind, String> {
+    let found = DiskKind::WORDS.iter().find(|(word, _)| *word == text);
+    let kind = found.map(|(_, kind)| *kind);
+    kind.ok_or_else(|| "give hdd, ssd or nvme".to_owned())
+}
