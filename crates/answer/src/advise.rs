@@ -152,6 +152,7 @@ fn first_arm_alone(question: &Question, placed: &Study) -> Result<Question, Refu
     Ok(Question {
         arms: vec![first.name.clone()],
         settings: Vec::new(),
+        limits: Vec::new(),
         beside: Vec::new(),
         ..question.clone()
     })
@@ -358,6 +359,7 @@ fn with_memory(
     let mut smaller = Question {
         arms: asked.arms.clone(),
         settings: Vec::new(),
+        limits: Vec::new(),
         beside: Vec::new(),
         ..question.clone()
     };

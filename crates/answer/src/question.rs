@@ -7,13 +7,13 @@ use scenario::calibration::Calibration;
 use study::coverage;
 use study::likely_error;
 use study::record::Record;
-use study::{BUILT_IN, Beside, Study};
+use study::{BUILT_IN, Beside, Limit, Study};
 
 use crate::bench::{BenchError, Run};
 use crate::calibration;
 use crate::machine::{self, Cpus, Machine, Placed};
 use crate::model_bench::ModelBench;
-use crate::own::{check_anonymous, own_arms, with_settings};
+use crate::own::{check_anonymous, own_arms, with_limits, with_settings};
 use crate::recorded;
 use crate::refused::Refused;
 use crate::report::{Pair, Report};
@@ -32,6 +32,8 @@ pub struct Question {
     pub settings: Vec<Setting>,
     /// What runs beside the load, each in an arm more.
     pub beside: Vec<(Beside, Bytes)>,
+    /// Limits of control groups in that arm.
+    pub limits: Vec<Limit>,
     /// Whose costs.
     pub costs: Costs,
     /// The arms, by name; none for all of them.
@@ -103,6 +105,7 @@ impl Question {
             machine: Machine::default(),
             settings: Vec::new(),
             beside: Vec::new(),
+            limits: Vec::new(),
             costs: Costs::default(),
             arms: Vec::new(),
             repetitions: None,
@@ -117,8 +120,10 @@ impl Question {
     /// The study cannot be put on the machine, or a setting is not one.
     pub fn placed(&self, cpus: Cpus) -> Result<Placed, Refused> {
         check_anonymous(&self.study, &self.settings)?;
-        let placed = self.machine.place(self.study.clone(), cpus)?;
-        let mut study = with_settings(placed.study, &self.settings)?;
+        let mut placed = self.machine.place(self.study.clone(), cpus)?;
+        let study = with_settings(placed.study, &self.settings)?;
+        let (mut study, notes) = with_limits(study, &self.limits)?;
+        placed.notes.extend(notes);
         for (beside, size) in &self.beside {
             let more = study.beside(*beside, *size);
             study = more.map_err(|why| Refused::from(why).at("--add"))?;
@@ -134,7 +139,7 @@ impl Question {
         if arms.is_empty() {
             return arms;
         }
-        if !self.settings.is_empty() {
+        if !self.settings.is_empty() || !self.limits.is_empty() {
             arms.extend(own_arms(placed));
         }
         arms.extend(self.beside.iter().map(|(beside, _)| beside.arm()));
@@ -150,7 +155,9 @@ impl Question {
         };
         let sets: String = self.settings.iter().map(set).collect();
         let adds: String = self.beside.iter().map(add).collect();
-        self.machine.arguments() + &sets + &adds
+        let limit = |it: &Limit| format!(" --limit {}={}K", it.group, it.memory.0 >> 10);
+        let limits: String = self.limits.iter().map(limit).collect();
+        self.machine.arguments() + &sets + &limits + &adds
     }
 
     /// Settles machine, kernel and arms.

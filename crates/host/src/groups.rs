@@ -9,6 +9,7 @@ use std::io;
 
 use mm::hierarchy::ancestors;
 use mm::memcg::Memcg;
+use mm::units::Bytes;
 
 use crate::Root;
 
@@ -28,8 +29,8 @@ const REFUSALS: usize = 4;
 struct Hierarchy {
     /// Where it is mounted.
     mount: &'static str,
-    /// What stands before the reader's own group in `proc/self/cgroup`.
-    own: &'static str,
+    /// What `proc/PID/cgroup` calls it.
+    controller: &'static str,
     /// Files that say whether a group is bound.
     probes: &'static [&'static str],
     /// The other files that are kept.
@@ -38,7 +39,7 @@ struct Hierarchy {
 
 const V2: Hierarchy = Hierarchy {
     mount: "sys/fs/cgroup",
-    own: "0::/",
+    controller: "",
     probes: &[
         "memory.min",
         "memory.low",
@@ -62,7 +63,7 @@ const V2: Hierarchy = Hierarchy {
 
 const V1: Hierarchy = Hierarchy {
     mount: "sys/fs/cgroup/memory",
-    own: ":memory:/",
+    controller: "memory",
     probes: &[
         "memory.limit_in_bytes",
         "memory.soft_limit_in_bytes",
@@ -102,6 +103,38 @@ pub(crate) struct Groups {
     unbound: usize,
     bound: usize,
     unvisited: usize,
+}
+
+/// The control group of a thread or process to which its memory is charged, by its path without the
+/// leading slash, which is empty for the root; `None` where it ended, or that lies outside of what
+/// is seen here.
+#[must_use]
+pub fn of(root: &Root, thread: u32) -> Option<String> {
+    let text = root.read(&format!("proc/{thread}/cgroup")).ok()?;
+    // Where version 1 has the memory controller, version 2 has not.
+    V1.group_in(&text).or_else(|| V2.group_in(&text))
+}
+
+/// What a group has beside the page cache that can be reclaimed: anonymous memory, that of tmpfs
+/// and the kernel's; `None` where it is not told.
+#[must_use]
+pub fn used(root: &Root, group: &str) -> Option<Bytes> {
+    let hierarchy = [V2, V1].into_iter().find(|it| it.has_memory(root))?;
+    let mut memcg = Memcg::default();
+    for file in hierarchy.others {
+        let path = format!("{}/{file}", hierarchy.directory(group));
+        if let Ok(text) = root.look(&path) {
+            // What is malformed is not told.
+            let _ = memcg.read(&path, &text);
+        }
+    }
+    let stat = memcg.stat?;
+    let [cache, shmem] = match memcg.is_v1 {
+        true => ["total_cache", "total_shmem"],
+        false => ["file", "shmem"],
+    };
+    let cache = stat.get(cache)?.saturating_sub(stat.get(shmem)?);
+    Some(Bytes(memcg.current?.0.saturating_sub(cache)))
 }
 
 /// Reads the control groups of both versions.
@@ -206,10 +239,20 @@ impl Hierarchy {
     /// The reader's own group, where it lies below what is mounted.
     fn own_group(&self, root: &Root) -> String {
         let membership = root.look("proc/self/cgroup").unwrap_or_default();
-        let mut lines = membership.lines();
-        let own = lines.find_map(|line| Some(line.split_once(self.own)?.1));
-        let own = own.filter(|group| !group.split('/').any(|name| name == ".."));
-        own.unwrap_or_default().to_owned()
+        self.group_in(&membership).unwrap_or_default()
+    }
+
+    /// The group of a task in this hierarchy, where it lies below what is mounted.
+    fn group_in(&self, membership: &str) -> Option<String> {
+        let mut lines = membership.lines().filter_map(|line| {
+            let (_, rest) = line.split_once(':')?;
+            rest.split_once(':')
+        });
+        let is_ours = |controllers: &str| controllers.split(',').any(|it| it == self.controller);
+        let (_, path) = lines.find(|(controllers, _)| is_ours(controllers))?;
+        let group = path.strip_prefix('/')?;
+        let is_outside = group.split('/').any(|name| name == "..");
+        (!is_outside).then(|| group.to_owned())
     }
 
     /// Whether a group has a limit, a protection or a kill.
@@ -330,6 +373,36 @@ mod tests {
                 .note()
                 .is_some_and(|note| note.starts_with("unbound\t1\n"))
         );
+    }
+
+    #[test]
+    fn a_task_is_charged_to_the_group_of_the_memory_controller() {
+        let (_directory, root) = root(&[
+            (
+                "proc/5/cgroup",
+                "2:cpu,memory:/a\n1:name=systemd:/x\n0::/\n",
+            ),
+            ("proc/6/cgroup", "1:name=systemd:/x\n0::/b.slice/c:d\n"),
+            ("proc/7/cgroup", "0::/../x\n"),
+        ]);
+        let group = |thread| of(&root, thread);
+        assert_eq!(group(5).as_deref(), Some("a"));
+        assert_eq!(group(6).as_deref(), Some("b.slice/c:d"));
+        assert_eq!((group(7), group(8)), (None, None));
+    }
+
+    #[test]
+    fn what_a_group_has_beside_the_cache_has_tmpfs_in_it() {
+        let (_directory, root) = root(&[
+            CONTROLLERS,
+            ("sys/fs/cgroup/a/memory.current", "10000\n"),
+            (
+                "sys/fs/cgroup/a/memory.stat",
+                "anon 2000\nfile 7000\nshmem 1000\n",
+            ),
+        ]);
+        assert_eq!(used(&root, "a"), Some(Bytes(4000)));
+        assert_eq!(used(&root, "b"), None);
     }
 
     #[test]

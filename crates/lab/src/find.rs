@@ -63,10 +63,22 @@ pub fn find(name: &str) -> Result<Study, FindError> {
     }
     match read(path).map_err(|source| unreadable(path, source))? {
         Found::Study(text) => of_text(&text, name, path),
-        Found::Recording(bytes) => {
-            let (text, recording) = recorded(&bytes, name)?;
-            Ok(Study::parse_with(&text, name, recording)?)
-        }
+        Found::Recording(bytes) => of_recording(&bytes, name),
+    }
+}
+
+/// Reads a recording; `None` where the path names none.
+///
+/// # Errors
+/// It begins as a recording and cannot be used.
+pub fn recording(path: &Path) -> Result<Option<Study>, FindError> {
+    // A pipe cannot be read twice.
+    if !path.is_file() {
+        return Ok(None);
+    }
+    match read(path) {
+        Ok(Found::Recording(bytes)) => of_recording(&bytes, &path.display().to_string()).map(Some),
+        Ok(Found::Study(_)) | Err(_) => Ok(None),
     }
 }
 
@@ -89,6 +101,11 @@ fn of_text(text: &str, name: &str, path: &Path) -> Result<Study, FindError> {
             Ok(Study::parse_with(text, name, recording)?)
         }
     }
+}
+
+fn of_recording(bytes: &[u8], name: &str) -> Result<Study, FindError> {
+    let (text, recording) = recorded(bytes, name)?;
+    Ok(Study::parse_with(&text, name, recording)?)
 }
 
 fn recorded(bytes: &[u8], path: &str) -> Result<(String, Recording), FindError> {

@@ -19,6 +19,9 @@ const PARTS: usize = 16_384;
 /// The most ranges that are kept.
 const RANGES: usize = 500_000;
 
+/// The most pages of a run: 1 GiB.
+const LONGEST: u64 = 1 << 18;
+
 /// Device and number.
 type Inode = (u64, u64);
 
@@ -30,8 +33,10 @@ type Bits = [u64; PAGES as usize / 64];
 pub(crate) struct Cached {
     /// By inode and part.
     met: BTreeMap<(Inode, u64), Box<Bits>>,
-    /// Files, by their numbers in the recording: first pages, and how many.
-    before: BTreeMap<(u32, u64), u64>,
+    /// Control groups, by which they are numbered.
+    groups: Vec<String>,
+    /// By group, file (both by their numbers) and first page: how many.
+    before: BTreeMap<(u32, u32, u64), u64>,
 }
 
 impl Cached {
@@ -42,13 +47,24 @@ impl Cached {
         });
     }
 
-    /// A task reads pages: those that were not met were there.
-    pub(crate) fn read(&mut self, file: Inode, number: u32, pages: RangeInclusive<u64>) {
+    /// A task of a group reads pages: those that were not met were there.
+    pub(crate) fn read(&mut self, file: Inode, by: (&str, u32), pages: RangeInclusive<u64>) {
+        let by = (self.group(by.0), by.1);
         for page in pages {
             if self.meet(file, page) {
-                self.keep(number, page);
+                self.keep(by, page);
             }
         }
+    }
+
+    /// The number of a group.
+    fn group(&mut self, path: &str) -> u32 {
+        let known = self.groups.iter().position(|group| group == path);
+        let number = known.unwrap_or_else(|| {
+            self.groups.push(path.to_owned());
+            self.groups.len() - 1
+        });
+        number as u32
     }
 
     /// The inode may become another file.
@@ -74,28 +90,35 @@ impl Cached {
     }
 
     /// Joins a page to the range that ends before it.
-    fn keep(&mut self, number: u32, page: u64) {
+    fn keep(&mut self, (group, file): (u32, u32), page: u64) {
         let has_room = self.before.len() < RANGES;
-        let mut below = self.before.range_mut((number, 0)..(number, page));
+        let mut below = self.before.range_mut((group, file, 0)..(group, file, page));
         match below.next_back() {
-            Some((&(_, first), pages)) if first + *pages == page => *pages += 1,
+            Some((&(.., first), pages)) if first + *pages == page && *pages < LONGEST => {
+                *pages += 1;
+            }
             _ if has_room => {
-                self.before.insert((number, page), 1);
+                self.before.insert((group, file, page), 1);
             }
             _ => {}
         }
     }
 
-    /// Whether anything was.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.before.is_empty()
+    /// The groups that read it, in the order of the blocks, and how many runs each has.
+    pub(crate) fn by_group(&self) -> Vec<(String, u64)> {
+        let mut runs = vec![0; self.groups.len()];
+        for (group, ..) in self.before.keys() {
+            runs[*group as usize] += 1;
+        }
+        let all = self.groups.iter().cloned().zip(runs);
+        all.filter(|(_, runs)| *runs > 0).collect()
     }
 
     /// Reads of all that was cached, as blocks of the stream 0.
     pub(crate) fn blocks(&self, pack: Pack<'_>) -> Vec<u8> {
         let mut writer = Writer::new("", pack);
         writer.take(Part::Full);
-        for (&(file, first), pages) in &self.before {
+        for (&(_, file, first), pages) in &self.before {
             let run = Run {
                 compute: Nanos::ZERO,
                 sleep: Nanos::ZERO,
@@ -120,16 +143,34 @@ mod tests {
         let mut cached = Cached::default();
         let file = (1, 7);
         cached.added(file, 10..=19);
-        cached.read(file, 3, 8..=12);
-        cached.read(file, 3, 8..=9);
-        cached.read(file, 3, 20..=21);
+        cached.read(file, ("a", 3), 8..=12);
+        cached.read(file, ("a", 3), 8..=9);
+        cached.read(file, ("b", 3), 20..=21);
         let kept: Vec<_> = cached
             .before
             .iter()
             .map(|(&key, &pages)| (key, pages))
             .collect();
-        assert_eq!(kept, [((3, 8), 2), ((3, 20), 2)]);
+        assert_eq!(kept, [((0, 3, 8), 2), ((1, 3, 20), 2)]);
+        assert_eq!(
+            cached.by_group(),
+            [("a".to_owned(), 1), ("b".to_owned(), 1)]
+        );
         cached.forget(file);
         assert!(cached.meet(file, 8), "another file");
+    }
+
+    #[test]
+    fn a_large_file_is_several_runs() {
+        let mut cached = Cached::default();
+        cached.read((1, 7), ("", 0), 0..=LONGEST);
+        assert_eq!(cached.by_group(), [(String::new(), 2)]);
+        let plain = |bytes: &[u8]| bytes.to_vec();
+        let mut writer = Writer::new("", &plain);
+        writer.file(mm::units::Bytes(2 << 30));
+        let mut bytes = writer.take(Part::All);
+        bytes.extend(cached.blocks(&plain));
+        let read = scenario::recording::Recording::read(&bytes, &|_, _| None);
+        assert_eq!(read.expect("a recording").cut, None);
     }
 }

@@ -22,7 +22,7 @@ use std::os::fd::{AsRawFd as _, OwnedFd};
 use thiserror::Error;
 
 pub use self::event::{Added, Event, Task};
-pub use self::streams::{Sees, Stream, Streams, Tally, Tasks};
+pub use self::streams::{Owner, Sees, Stream, Streams, Tally, Tasks};
 
 use self::bpf::{Attach, Map};
 use self::btf::Btf;

@@ -14,6 +14,9 @@ use super::event::{Added, Event, NAME, PAGE, Task};
 const STREAMS: usize = 128;
 const FILES: usize = 200_000;
 
+/// The longest path of a control group, in bytes.
+const LONGEST: usize = 1000;
+
 /// The largest file: the model has 7 bytes for each of its pages.
 const LARGEST: u64 = 256 << 30;
 
@@ -30,6 +33,23 @@ const QUIET: Nanos = Nanos(100_000_000);
 pub trait Tasks {
     /// Whether the thread still exists.
     fn exists(&self, thread: u32) -> bool;
+
+    /// The control group of a thread or process, which is empty for the root; `None` where it has
+    /// ended.
+    fn group(&self, task: u32) -> Option<String>;
+
+    /// The name of a process's first thread, by which its program goes; `None` where it has ended.
+    fn program(&self, process: u32) -> Option<String>;
+}
+
+/// Which program did a stream, and in which control group.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Owner {
+    /// The program.
+    pub program: String,
+    /// The group's path, without the leading slash, empty for the root; `None` where it is not
+    /// known.
+    pub group: Option<String>,
 }
 
 /// What the programs of a probe see.
@@ -44,6 +64,8 @@ pub struct Sees {
 /// A stream, and the tasks that did it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stream {
+    /// Whose it is.
+    pub owner: Owner,
     /// What its task was called last.
     name: [u8; NAME],
     /// How many tasks were in it, one after the other.
@@ -52,7 +74,8 @@ pub struct Stream {
     pub runs: u64,
     /// When its last run ended.
     pub ended: Nanos,
-    thread: u32,
+    /// Its task; none where that went on to run another program.
+    thread: Option<u32>,
     /// What the task had done then.
     task: Task,
     took: Nanos,
@@ -71,6 +94,8 @@ pub struct Tally {
     pub written: u64,
     /// Runs of tasks or on files for which there was no place.
     pub passed_over: u64,
+    /// Tasks whose control group is not known, or that are in the stream of another group's.
+    pub of_unknown_groups: u64,
 }
 
 /// Writes the streams of events.
@@ -124,7 +149,7 @@ impl<'p> Streams<'p> {
         self.tally.count(&run);
         // Stream 0 is what was cached.
         self.writer.run(stream as u32 + 1, &run);
-        self.touch(event, file);
+        self.touch(event, file, stream);
         if event.kind == Kind::Truncate && event.length == 0 {
             // Removed: its inode may become another file.
             self.files.remove(&event.file);
@@ -144,10 +169,14 @@ impl<'p> Streams<'p> {
         }
     }
 
-    /// Whether anything was cached when the recording began.
+    /// The groups whose tasks read what was cached when the recording began, and how many runs of
+    /// [`Self::cached`] each has, in their order.
     #[must_use]
-    pub fn has_cached(&self) -> bool {
-        self.cached.as_ref().is_some_and(|it| !it.is_empty())
+    pub fn cached_by(&self) -> Vec<(String, u64)> {
+        self.cached
+            .as_ref()
+            .map(Cached::by_group)
+            .unwrap_or_default()
     }
 
     /// What was cached when the recording began, as blocks that stand behind all others.
@@ -158,15 +187,16 @@ impl<'p> Streams<'p> {
     }
 
     /// The pages of a read or a write.
-    fn touch(&mut self, event: &Event, file: u32) {
+    fn touch(&mut self, event: &Event, file: u32, stream: usize) {
         let Some(cached) = &mut self.cached else {
             return;
         };
+        let group = self.all[stream].owner.group.as_deref().unwrap_or_default();
         let first = event.offset / PAGE;
         let bytes = event.length.clamp(1, MOST_PAGES * PAGE);
         let last = event.offset.saturating_add(bytes - 1) / PAGE;
         match event.kind {
-            Kind::Read => cached.read(event.file, file, first..=last),
+            Kind::Read => cached.read(event.file, (group, file), first..=last),
             Kind::Write => cached.added(event.file, first..=last),
             _ => {}
         }
@@ -215,55 +245,125 @@ impl<'p> Streams<'p> {
         })
     }
 
+    /// The stream of an event's task. A task that has another name may have begun another program.
     fn stream(&mut self, event: &Event, tasks: &impl Tasks) -> Option<usize> {
-        if let Some(&stream) = self.by_thread.get(&event.thread) {
+        let had = self.by_thread.get(&event.thread).copied();
+        if let Some(stream) = had.filter(|&it| self.all[it].name == event.name) {
             return Some(stream);
         }
-        let free = |stream: &Stream| {
-            let quiet = Nanos(event.began.0.saturating_sub(stream.ended.0)) > QUIET;
-            quiet && !tasks.exists(stream.thread)
-        };
-        let stream = match self.all.iter().position(free) {
-            Some(stream) => {
-                self.by_thread.remove(&self.all[stream].thread);
-                self.all[stream].next(event);
-                stream
+        let owner = self.owner(event, had, tasks);
+        if let Some(stream) = had {
+            if self.all[stream].owner == owner {
+                return had;
             }
+            self.all[stream].thread = None;
+            self.by_thread.remove(&event.thread);
+        }
+        let is_misplaced = owner.group.is_none();
+        let stream = match self.free(event, &owner, tasks) {
+            Some(stream) => self.hand_over(stream, event, owner),
             None if self.all.len() < STREAMS => {
-                self.all.push(Stream::new(event, self.began));
+                self.all.push(Stream::new(event, owner, self.began));
                 self.all.len() - 1
             }
-            None => return None,
+            None => self.any_free(event, owner, tasks)?,
         };
+        self.tally.of_unknown_groups += u64::from(is_misplaced);
         self.by_thread.insert(event.thread, stream);
         Some(stream)
     }
+
+    /// Whose an event is. What has ended meanwhile is taken to be where its thread was before.
+    fn owner(&self, event: &Event, had: Option<usize>, tasks: &impl Tasks) -> Owner {
+        let before = || self.all[had?].owner.group.clone();
+        let group = tasks.group(event.thread);
+        let group = group.or_else(|| tasks.group(event.process)).or_else(before);
+        let program = tasks.program(event.process);
+        Owner {
+            program: program.unwrap_or_else(|| text(&event.name)),
+            group: group.filter(|path| is_path(path)),
+        }
+    }
+
+    /// A stream of the same owner whose task is gone.
+    fn free(&self, event: &Event, owner: &Owner, tasks: &impl Tasks) -> Option<usize> {
+        let mut all = self.all.iter();
+        all.position(|it| it.owner == *owner && it.is_free(event, tasks))
+    }
+
+    /// A stream of somebody else whose task is gone. Of another group, both are taken to be in the
+    /// group above them.
+    fn any_free(&mut self, event: &Event, owner: Owner, tasks: &impl Tasks) -> Option<usize> {
+        let is_free = |&at: &usize| self.all[at].is_free(event, tasks);
+        let free: Vec<usize> = (0..self.all.len()).filter(is_free).collect();
+        let same = |at: &&usize| self.all[**at].owner.group == owner.group;
+        let stream = *free.iter().find(same).or(free.first())?;
+        let group = above_both(&self.all[stream].owner, &owner);
+        self.tally.of_unknown_groups += u64::from(group != owner.group && owner.group.is_some());
+        Some(self.hand_over(stream, event, Owner { group, ..owner }))
+    }
+
+    fn hand_over(&mut self, stream: usize, event: &Event, owner: Owner) -> usize {
+        if let Some(thread) = self.all[stream].thread {
+            self.by_thread.remove(&thread);
+        }
+        self.all[stream].next(event, owner);
+        stream
+    }
+}
+
+/// Whether a study takes a path of a control group.
+fn is_path(path: &str) -> bool {
+    let is_name =
+        |part: &str| !part.is_empty() && !part.starts_with('.') && !part.contains(char::is_control);
+    path.is_empty() || (path.len() <= LONGEST && path.split('/').all(is_name))
+}
+
+/// The group that both are in or below; not known where one of them is not.
+fn above_both(one: &Owner, other: &Owner) -> Option<String> {
+    let (one, other) = (one.group.as_ref()?, other.group.as_ref()?);
+    let parts = one.split('/').zip(other.split('/'));
+    let same: Vec<&str> = parts
+        .take_while(|(one, other)| one == other)
+        .map(|(one, _)| one)
+        .collect();
+    Some(same.join("/"))
+}
+
+/// A task's name, up to a zero byte.
+fn text(name: &[u8; NAME]) -> String {
+    let end = name.iter().position(|&byte| byte == 0);
+    String::from_utf8_lossy(&name[..end.unwrap_or(NAME)]).into_owned()
 }
 
 impl Stream {
-    /// What its task was called last.
-    #[must_use]
-    pub fn name(&self) -> String {
-        let end = self.name.iter().position(|&byte| byte == 0);
-        String::from_utf8_lossy(&self.name[..end.unwrap_or(NAME)]).into_owned()
-    }
-
-    fn new(event: &Event, began: Nanos) -> Self {
+    fn new(event: &Event, owner: Owner, began: Nanos) -> Self {
         Self {
+            owner,
             name: event.name,
             tasks: 1,
             runs: 0,
             ended: began,
-            thread: event.thread,
+            thread: Some(event.thread),
             task: event.before,
             took: Nanos::ZERO,
         }
     }
 
+    /// Whether its task is gone, or runs another program.
+    fn is_free(&self, event: &Event, tasks: &impl Tasks) -> bool {
+        let Some(thread) = self.thread else {
+            return true;
+        };
+        let quiet = Nanos(event.began.0.saturating_sub(self.ended.0)) > QUIET;
+        quiet && !tasks.exists(thread)
+    }
+
     /// Another task has it from here on.
-    fn next(&mut self, event: &Event) {
+    fn next(&mut self, event: &Event, owner: Owner) {
         self.tasks += 1;
-        self.thread = event.thread;
+        self.owner = owner;
+        self.thread = Some(event.thread);
         // What it did before it was seen is not known; the stream slept meanwhile.
         self.task = Task {
             slept: u64::MAX,
@@ -334,126 +434,4 @@ impl Tally {
 }
 
 #[cfg(test)]
-mod tests {
-    use scenario::recording::Recording;
-
-    use super::*;
-
-    /// All tasks exist up to this number.
-    struct Living(u32);
-
-    impl Tasks for Living {
-        fn exists(&self, thread: u32) -> bool {
-            thread >= self.0
-        }
-    }
-
-    const SECOND: u64 = 1_000_000_000;
-
-    const SEES: Sees = Sees {
-        ends: true,
-        added: false,
-    };
-
-    fn event(thread: u32, began: u64, ran: u64, slept: u64) -> Event {
-        let task = |ran| Task {
-            ran: Nanos(ran),
-            slept,
-            read: 0,
-        };
-        Event {
-            name: *b"sqlite3\0\0\0\0\0\0\0\0\0",
-            kind: Kind::Read,
-            thread,
-            process: thread,
-            began: Nanos(began),
-            ended: Nanos(began + 5_000),
-            before: task(ran),
-            after: task(ran + 5_000),
-            file: (1, 7),
-            is_regular: true,
-            size: 1 << 20,
-            offset: 8192,
-            length: 4096,
-        }
-    }
-
-    fn recorded(events: &[(Event, u32)]) -> (Vec<Vec<Run>>, Vec<Stream>) {
-        let plain = |bytes: &[u8]| bytes.to_vec();
-        let mut said = Streams::new(Nanos(SECOND), SEES, &plain);
-        for (event, living) in events {
-            said.event(event, &Living(*living));
-        }
-        let mut bytes = Writer::new("", &plain).take(Part::All);
-        bytes.extend(said.take(Part::All));
-        let read = Recording::read(&bytes, &|_, _| None).expect("a recording");
-        let streams = read.recorded.streams.iter();
-        (
-            streams
-                .skip(1)
-                .map(|stream| stream.iter().collect())
-                .collect(),
-            said.all().to_vec(),
-        )
-    }
-
-    #[test]
-    fn a_task_computes_or_sleeps_between_its_runs() {
-        let begin = SECOND + 3_000_000;
-        let (streams, _) = recorded(&[
-            (event(5, begin, 1_000_000, 0), 0),
-            (event(5, begin + 25_000, 1_005_000, 0), 0),
-            (event(5, begin + 50_030_000, 1_040_000, 1), 0),
-        ]);
-        let [first, second, third] = streams[0][..] else {
-            panic!("three runs");
-        };
-        assert_eq!(
-            (first.compute.0, first.sleep.0),
-            (0, 3_000_000),
-            "it came later"
-        );
-        assert_eq!(
-            (second.compute.0, second.sleep.0, second.took.0),
-            (20_000, 0, 5_000)
-        );
-        assert_eq!(
-            third.compute.0, 30_000,
-            "CPU time less what the run itself used"
-        );
-        assert_eq!(third.sleep.0 / 1_000_000, 49);
-        assert_eq!((third.offset, third.length), (8192, 4096));
-    }
-
-    #[test]
-    fn a_task_that_is_gone_leaves_its_stream_to_the_next() {
-        let later = SECOND + 2 * QUIET.0;
-        let (streams, said) = recorded(&[
-            (event(5, SECOND, 0, 0), 0),
-            (event(6, SECOND, 0, 0), 0),
-            (event(7, later, 0, 0), 6),
-        ]);
-        assert_eq!(streams.len(), 2);
-        assert_eq!(said[0].name(), "sqlite3");
-        assert_eq!((said[0].tasks, said[1].tasks), (2, 1));
-        assert_eq!(streams[0][1].compute, Nanos::ZERO);
-    }
-
-    #[test]
-    fn an_inode_that_is_reclaimed_is_not_a_file_that_is_cut() {
-        let cut = |names, size, offset| Event {
-            kind: Kind::Truncate,
-            length: names,
-            size,
-            offset,
-            ..event(5, SECOND + 10_000, 0, 0)
-        };
-        let kinds = |last: Event| {
-            let (streams, _) = recorded(&[(event(5, SECOND, 0, 0), 0), (last, 0)]);
-            streams[0].len()
-        };
-        assert_eq!(kinds(cut(1, 1 << 20, 0)), 1, "reclaimed");
-        assert_eq!(kinds(cut(1, 4096, 4096)), 2, "made shorter");
-        assert_eq!(kinds(cut(0, 1 << 20, 0)), 2, "removed");
-    }
-}
+mod tests;

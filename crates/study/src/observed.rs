@@ -1,7 +1,9 @@
 //! The study of a recording: the machine that was seen, and a process for each stream.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
+use mm::hierarchy::ancestors;
 use mm::settings::Setting;
 use mm::units::{Bytes, Nanos};
 
@@ -10,7 +12,16 @@ use super::fitted::AtHand;
 use super::node::Node;
 use super::source::StudyError;
 
-const RECORDED: &[&str] = &["kernel", "for", "by", "lost", "passed-over", "read-in"];
+const RECORDED: &[&str] = &[
+    "kernel",
+    "for",
+    "by",
+    "lost",
+    "passed-over",
+    "of-unknown-groups",
+    "read-in",
+    "used",
+];
 
 /// How long the name of a stream may be.
 const NAME: usize = 40;
@@ -18,8 +29,12 @@ const NAME: usize = 40;
 /// The longest text about a recording.
 const LONGEST: usize = 300;
 
-/// The process that reads what was cached.
-const CACHED: &str = "0 cached before";
+/// The processes that read what was cached.
+pub(super) const CACHED: &str = "0 cached before";
+
+/// Below a group that has groups below it: its own tasks, as version 2 wants them. Version 1 has a
+/// file of this name in each group.
+const OWN: &str = "tasks";
 
 /// The longest streams, whose times are measures.
 const MEASURED: usize = 3;
@@ -40,8 +55,12 @@ pub struct Observed {
     pub lost: u64,
     /// Events of tasks or on files beyond the most.
     pub passed_over: u64,
+    /// Tasks whose control group is not known, or that share a stream with another group's.
+    pub of_unknown_groups: u64,
     /// What the whole machine read from disks meanwhile (`pgpgin`).
     pub read_in: Bytes,
+    /// What control groups had beside the page cache, by path.
+    pub used: BTreeMap<String, Bytes>,
 }
 
 /// A load that was seen.
@@ -55,14 +74,26 @@ pub struct Load<'a> {
     pub available: Bytes,
     /// How it was recorded.
     pub observed: &'a Observed,
-    /// Whether stream 0 is what was cached when it began.
-    pub has_cached: bool,
-    /// The names of the streams from 1 on, and how many runs each has.
-    pub streams: &'a [(String, u64)],
+    /// The runs of stream 0, which are what was cached when it began: which group read them, and
+    /// how many.
+    pub cached_by: &'a [(String, u64)],
+    /// The streams from 1 on.
+    pub streams: &'a [LoadStream],
     /// The size of all files.
     pub files: Bytes,
     /// What was written.
     pub written: Bytes,
+}
+
+/// What a task did in a load.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LoadStream {
+    /// Its program.
+    pub program: String,
+    /// The path of its control group, empty for the root.
+    pub group: String,
+    /// How many runs it has.
+    pub runs: u64,
 }
 
 /// Reads `[recorded]`.
@@ -74,8 +105,17 @@ pub(super) fn observed(node: &Node<'_>) -> Result<Observed, StudyError> {
         by: short(&table.need("by")?)?,
         lost: table.or("lost", 0, |n| n.count(0, i64::MAX))?,
         passed_over: table.or("passed-over", 0, |n| n.count(0, i64::MAX))?,
+        of_unknown_groups: table.or("of-unknown-groups", 0, |n| n.count(0, i64::MAX))?,
         read_in: table.need("read-in")?.size()?,
+        used: table.or("used", BTreeMap::new(), used)?,
     })
+}
+
+fn used(node: &Node<'_>) -> Result<BTreeMap<String, Bytes>, StudyError> {
+    let entries = node.entries()?.into_iter();
+    entries
+        .map(|(group, size)| Ok((group, size.size()?)))
+        .collect()
 }
 
 /// A text that is shown in a line.
@@ -92,13 +132,19 @@ impl Load<'_> {
     #[must_use]
     pub fn text(&self) -> String {
         let names: Vec<String> = (1..).zip(self.streams).map(name).collect();
+        let groups = self.groups();
         let parts = [
             self.head(),
             self.machine(),
             self.settings(),
             "[[arm]]\nname = \"as recorded\"\n".to_owned(),
+            groups
+                .iter()
+                .map(|path| format!("[[cgroup]]\npath = {}\n\n", quoted(path)))
+                .collect(),
             self.all(&names),
-            self.processes(&names),
+            self.cached(&groups),
+            self.processes(&names, &groups),
             self.measures(&names),
         ];
         parts.join("\n")
@@ -117,15 +163,48 @@ impl Load<'_> {
              by = {:?}\n\
              lost = {}\n\
              passed-over = {}\n\
-             read-in = \"{} KiB\"\n",
+             of-unknown-groups = {}\n\
+             read-in = \"{} KiB\"\n{}",
             self.name,
             plain(&observed.kernel),
             (observed.time.0 / 1_000_000).max(1),
             plain(&observed.by),
             observed.lost,
             observed.passed_over,
+            observed.of_unknown_groups,
             observed.read_in.0 >> 10,
+            self.used(),
         )
+    }
+
+    fn used(&self) -> String {
+        let used = self.observed.used.iter();
+        let used: Vec<String> = used
+            .map(|(group, size)| format!("{} = \"{} KiB\"\n", quoted(group), size.0 >> 10))
+            .collect();
+        match used.is_empty() {
+            true => String::new(),
+            false => format!("\n[recorded.used]\n{}", used.concat()),
+        }
+    }
+
+    /// The groups of all tasks and those above them, parents first.
+    fn groups(&self) -> BTreeSet<String> {
+        let of_streams = self.streams.iter().map(|stream| &stream.group);
+        let named: BTreeSet<&String> = of_streams
+            .chain(self.cached_by.iter().map(|(group, _)| group))
+            .collect();
+        let above = named.iter().flat_map(|path| ancestors(path));
+        let parents: BTreeSet<&str> = above.filter(|path| !path.is_empty()).collect();
+        let own = named.iter().filter(|path| parents.contains(path.as_str()));
+        let own: Vec<String> = own.map(|path| format!("{path}/{OWN}")).collect();
+        let named = named.iter().map(|path| path.as_str());
+        let named = named.filter(|path| !path.is_empty());
+        named
+            .chain(parents.iter().copied())
+            .map(str::to_owned)
+            .chain(own)
+            .collect()
     }
 
     fn machine(&self) -> String {
@@ -168,10 +247,10 @@ impl Load<'_> {
                 .map(|name| format!("  {{ {verb} = \"{name}\" }},\n"))
                 .collect()
         };
-        let cached = match self.has_cached {
-            true => format!("  {{ start = \"{CACHED}\" }},\n  {{ wait = \"{CACHED}\" }},\n"),
-            false => String::new(),
-        };
+        let cached = (1..=self.cached_by.len()).map(cached_name);
+        let cached: String = cached
+            .map(|name| format!("  {{ start = \"{name}\" }},\n  {{ wait = \"{name}\" }},\n"))
+            .collect();
         format!(
             "[[process]]\nname = \"all\"\nsteps = [\n  {{ apply = \"arm\" }},\n{cached}  \
              {{ snapshot = \"begin\" }},\n{}{}  {{ snapshot = \"end\" }},\n]\n",
@@ -180,15 +259,29 @@ impl Load<'_> {
         )
     }
 
-    fn processes(&self, names: &[String]) -> String {
-        let cached = CACHED.to_owned();
-        let cached = self.has_cached.then_some((0, &cached)).into_iter();
-        cached.chain((1..).zip(names)).map(process).collect()
+    /// What was cached is read by the group that used it, to which it is charged then.
+    fn cached(&self, groups: &BTreeSet<String>) -> String {
+        let mut skip = 0;
+        let process = |(number, (group, runs)): (usize, &(String, u64))| {
+            let access = format!("{{ recorded = 0, skip = {skip}, runs = {runs} }}");
+            skip += runs;
+            process(&cached_name(number), &placed(group, groups), &access)
+        };
+        (1..).zip(self.cached_by).map(process).collect()
+    }
+
+    fn processes(&self, names: &[String], groups: &BTreeSet<String>) -> String {
+        let all = (1..).zip(names).zip(self.streams);
+        all.map(|((number, name), stream)| {
+            let access = format!("{{ recorded = {number} }}");
+            process(name, &placed(&stream.group, groups), &access)
+        })
+        .collect()
     }
 
     fn measures(&self, names: &[String]) -> String {
         let mut longest: Vec<usize> = (0..names.len()).collect();
-        longest.sort_by_key(|&at| std::cmp::Reverse(self.streams[at].1));
+        longest.sort_by_key(|&at| std::cmp::Reverse(self.streams[at].runs));
         let times = longest.iter().take(MEASURED).map(|&at| {
             format!(
                 "[[measure]]\nname = \"time of {0}\"\nstep = \"{0}\"\ntake = \"duration\"\n\
@@ -231,18 +324,40 @@ impl Study {
 /// The measure that a recording knows of itself.
 pub const READ_IN: &str = "read from disk";
 
-fn process((number, name): (u32, &String)) -> String {
+fn process(name: &str, group: &str, access: &str) -> String {
     format!(
-        "[[process]]\nname = \"{name}\"\nstart = \"on demand\"\n\
-         steps = [{{ label = \"{name}\", access = {{ recorded = {number} }} }}]\n\n"
+        "[[process]]\nname = \"{name}\"\nstart = \"on demand\"\n{group}\
+         steps = [{{ label = \"{name}\", access = {access} }}]\n\n"
     )
 }
 
+/// The key that places a process in its group; none for the root.
+fn placed(group: &str, groups: &BTreeSet<String>) -> String {
+    let own = format!("{group}/{OWN}");
+    match group {
+        "" => String::new(),
+        _ if groups.contains(&own) => format!("cgroup = {}\n", quoted(&own)),
+        _ => format!("cgroup = {}\n", quoted(group)),
+    }
+}
+
+fn cached_name(number: usize) -> String {
+    match number {
+        1 => CACHED.to_owned(),
+        _ => format!("{CACHED} {number}"),
+    }
+}
+
 /// "2 sqlite3": other streams may be called alike.
-fn name((number, (name, _)): (usize, &(String, u64))) -> String {
+fn name((number, stream): (usize, &LoadStream)) -> String {
     let is_plain = |c: &char| c.is_ascii_alphanumeric() || "-_.:+".contains(*c);
-    let kept: String = name.chars().filter(is_plain).take(NAME).collect();
+    let kept: String = stream.program.chars().filter(is_plain).take(NAME).collect();
     format!("{number} {kept}").trim().to_owned()
+}
+
+/// A text as TOML has it.
+fn quoted(text: &str) -> String {
+    toml::Value::String(text.to_owned()).to_string()
 }
 
 /// Without what TOML would have to escape.
@@ -283,23 +398,33 @@ mod tests {
             by: "filemap_read".to_owned(),
             lost: 3,
             passed_over: 0,
+            of_unknown_groups: 2,
             read_in: Bytes(4096),
+            used: BTreeMap::from([("a \"b\"/c".to_owned(), Bytes(1 << 20))]),
+        };
+        let stream = |program: &str, group: &str| LoadStream {
+            program: program.to_owned(),
+            group: group.to_owned(),
+            runs: 1,
         };
         let load = Load {
             name: "web",
             at_hand: &at_hand,
             available: Bytes(1 << 30),
             observed: &observed,
-            has_cached: true,
-            streams: &[("cc1/\"".to_owned(), 1), ("kworker/u8:1".to_owned(), 1)],
+            cached_by: &[(String::new(), 1), ("a \"b\"".to_owned(), 1)],
+            streams: &[
+                stream("cc1/\"", "a \"b\"/c"),
+                stream("kworker/u8:1", "a \"b\""),
+            ],
             files: Bytes(4096),
             written: Bytes(0),
         };
         let mut writer = Writer::new(&load.text(), &pack);
         writer.file(Bytes(4096));
-        writer.run(0, &run);
-        writer.run(1, &run);
-        writer.run(2, &run);
+        for stream in [0, 0, 1, 2] {
+            writer.run(stream, &run);
+        }
         let (text, recording) = recording::read(&writer.take(Part::All)).expect("a recording");
         Study::parse_with(&text, "web.rec", recording).expect("a study")
     }
@@ -313,6 +438,27 @@ mod tests {
         let observed = study.observed.expect("how it was recorded");
         assert_eq!(observed.kernel, "6.12.1 \"x\"");
         assert_eq!((observed.lost, observed.read_in), (3, Bytes(4096)));
+        assert_eq!(observed.of_unknown_groups, 2);
+        assert_eq!(observed.used["a \"b\"/c"], Bytes(1 << 20));
+    }
+
+    #[test]
+    fn tasks_are_in_their_groups_and_so_is_what_was_cached() {
+        let workload = &recorded().arms[0].workload;
+        let paths: Vec<&str> = workload.cgroups.iter().map(|it| it.path.as_str()).collect();
+        assert_eq!(paths, ["a \"b\"", "a \"b\"/c", "a \"b\"/tasks"]);
+        let placed = workload.processes.iter();
+        let placed: Vec<_> = placed
+            .map(|it| (it.name.as_str(), it.cgroup.as_deref()))
+            .collect();
+        let expected = [
+            ("all", None),
+            ("0 cached before", None),
+            ("0 cached before 2", Some("a \"b\"/tasks")),
+            ("1 cc1", Some("a \"b\"/c")),
+            ("2 kworkeru8:1", Some("a \"b\"/tasks")),
+        ];
+        assert_eq!(placed, expected);
     }
 
     #[test]

@@ -183,7 +183,7 @@ impl Intake {
         cut: Option<String>,
     ) -> Result<(), EvidenceError> {
         if place == Place::Alone && scenario::recording::is_recording(bytes) {
-            let asked = "it is a recording, which `plimsoll predict` asks";
+            let asked = "it is a recording, which is inspected by itself, by its path";
             return Err(EvidenceError::Nothing(asked.to_owned()));
         }
         if place == Place::Alone && !bytes.is_empty() && !clean::is_text(bytes) {

@@ -9,7 +9,6 @@ mod csv;
 mod format;
 mod input;
 mod miss_ratio;
-mod numbers;
 mod oracle_general;
 mod problem;
 mod records;
@@ -18,8 +17,8 @@ mod vscsi;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
-use numbers::Numbers;
 use records::BATCH;
+use study::numbers::Numbers;
 
 pub use csv::Column;
 pub use format::Format;
@@ -97,7 +96,7 @@ impl Trace {
     }
 
     fn number_pages(kept_max: u64, path: &Path, layout: Layout) -> Result<Self, Problem> {
-        let (mut numbers, mut indices) = (Numbers::new(), Vec::new());
+        let (mut numbers, mut indices) = (Numbers::default(), Vec::new());
         let mut accesses = 0;
         let Passed { skipped, column } = read(path, &layout, |objects| {
             if accesses > kept_max {

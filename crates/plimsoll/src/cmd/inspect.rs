@@ -4,6 +4,7 @@
 //! there on both take the same path.
 
 pub(super) mod evidence;
+pub(crate) mod recorded;
 
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -35,7 +36,8 @@ use look::view::View;
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Show this instead of this machine: a capture or record, a folder or archive with files of
-    /// /proc and /sys, a text of such files, a kernel log; - is standard input
+    /// /proc and /sys, a text of such files, a kernel log; - is standard input. Or a recording, by
+    /// itself: who read and wrote how much, and what more memory would save
     #[arg(value_name = "EVIDENCE", conflicts_with = "watch")]
     evidence: Vec<PathBuf>,
     /// Show a saved capture: what EVIDENCE does
@@ -102,6 +104,11 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     }
     if args.watch {
         return watch(&args);
+    }
+    if let [path] = &args.sources()[..]
+        && let Some(study) = lab::find::recording(path)?
+    {
+        return recorded::show(path, &study, &args);
     }
     let capture = match args.sources().is_empty() {
         true => read(args.interval),

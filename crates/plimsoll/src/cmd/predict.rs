@@ -19,7 +19,7 @@ use mm::quantity;
 use mm::settings::Setting;
 use mm::text::counted;
 use mm::units::{Bytes, PageSize};
-use study::{Beside, Cost, Study, roughly};
+use study::{Beside, Cost, Limit, Study, roughly};
 
 use self::machine::Machine;
 use super::page::Page;
@@ -69,6 +69,10 @@ pub(crate) struct Asked {
     /// copy:10G writes one, hog:2G uses that much memory (repeatable)
     #[arg(long = "add", value_name = "LOAD:SIZE", value_parser = beside)]
     beside: Vec<(Beside, Bytes)>,
+    /// Give a control group of a recording this much memory in that arm (repeatable): its path, or
+    /// the last name of it
+    #[arg(long = "limit", value_name = "GROUP=SIZE", value_parser = limit)]
+    limits: Vec<Limit>,
     #[command(flatten)]
     machine: Machine,
 }
@@ -203,6 +207,7 @@ impl Asked {
             machine: self.machine.read()?,
             settings: self.settings.iter().chain(&self.lru).cloned().collect(),
             beside: self.beside.clone(),
+            limits: self.limits.clone(),
             arms: choice.arms.clone(),
             repetitions: choice.repetitions,
             first_seed: choice.seed,
@@ -237,6 +242,16 @@ fn beside(text: &str) -> Result<(Beside, Bytes), String> {
         Some((found?.1, size?))
     });
     found.ok_or_else(|| "give backup, copy or hog and a size, as in backup:100G".to_owned())
+}
+
+fn limit(text: &str) -> Result<Limit, String> {
+    let parts = text.rsplit_once('=');
+    let parts = parts.and_then(|(group, size)| Some((group, quantity::size(size).ok()?)));
+    let (group, memory) = parts.ok_or("give a group and its memory, as in db.service=8G")?;
+    Ok(Limit {
+        group: group.to_owned(),
+        memory,
+    })
 }
 
 impl Choice {

@@ -1,6 +1,7 @@
 //! `plimsoll record`: what tasks do to files on this machine, as a study that is asked, proven and
 //! edited like any other.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,21 +10,22 @@ use std::time::{Duration, Instant};
 
 use answer::machine;
 use anyhow::{Context as _, bail};
-use host::Root;
 use host::facts::{self, since_boot};
+use host::{Root, groups};
 use mm::diskstats::{self, Diskstats};
+use mm::hierarchy::ancestors;
 use mm::notes::Place;
 use mm::quantity;
 use mm::snapshot::Snapshot;
 use mm::text::{counted, lasting};
 use mm::units::{Bytes, Nanos};
 use mm::vmstat::{self, Vmstat};
-use recorder::{Probe, Seen, Streams, Tally, Tasks};
+use recorder::{Probe, Seen, Stream, Streams, Tally, Tasks};
 use rustix::time::{ClockId, clock_gettime};
 use scenario::recording::{Part, Writer};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use study::recording::pack;
-use study::{AtHand, DiskKind, Load, Observed};
+use study::{AtHand, DiskKind, Load, LoadStream, Observed};
 
 use super::{seconds, time};
 use crate::changing::nanos;
@@ -66,7 +68,8 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let mut probe = Probe::new(facts::kernel_types(&root).unwrap_or_default())?;
     let mut recording = Begun::new(&root, &args, &probe)?;
     // So that nobody waits for a file that cannot be written.
-    recording.save(&recording.observed(&probe))?;
+    let observed = recording.observed(&probe);
+    recording.save(&observed)?;
     term::talk(format_args!(
         "recording for {} at {}; an interrupt ends it",
         lasting(nanos(args.lasts)),
@@ -111,6 +114,8 @@ struct Begun<'a> {
     before: FromDisks,
     began: Instant,
     streams: Streams<'a>,
+    /// What control groups had beside the page cache when they were first met.
+    used: BTreeMap<String, Bytes>,
     blocks: Vec<u8>,
     stop: Arc<AtomicBool>,
 }
@@ -128,6 +133,15 @@ struct Threads<'a>(&'a Root);
 impl Tasks for Threads<'_> {
     fn exists(&self, thread: u32) -> bool {
         self.0.is_directory(&format!("proc/{thread}"))
+    }
+
+    fn group(&self, task: u32) -> Option<String> {
+        groups::of(self.0, task)
+    }
+
+    fn program(&self, process: u32) -> Option<String> {
+        let name = self.0.read(&format!("proc/{process}/comm")).ok()?;
+        Some(name.trim_end().to_owned())
     }
 }
 
@@ -155,6 +169,7 @@ impl<'a> Begun<'a> {
             before: FromDisks::now(root),
             began: Instant::now(),
             streams: Streams::new(monotonic(), probe.sees(), &pack),
+            used: BTreeMap::new(),
             blocks: Vec::new(),
             stop,
         })
@@ -188,20 +203,39 @@ impl<'a> Begun<'a> {
             }
             if Instant::now() >= save_at {
                 let began = Instant::now();
-                self.save(&self.observed(probe))?;
+                let observed = self.observed(probe);
+                self.save(&observed)?;
                 save_at = Instant::now() + SAVED.max(began.elapsed() * TIMES);
             }
         }
     }
 
-    fn observed(&self, probe: &Probe) -> Observed {
+    fn observed(&mut self, probe: &Probe) -> Observed {
+        self.look_at_groups();
         Observed {
             kernel: self.kernel.clone(),
             time: whole_seconds(nanos(self.began.elapsed())),
             by: probe.hooks().join(", "),
             lost: probe.lost(),
             passed_over: self.streams.tally().passed_over,
+            of_unknown_groups: self.streams.tally().of_unknown_groups,
             read_in: self.read_since().bytes,
+            used: self.used.clone(),
+        }
+    }
+
+    /// What the groups of new streams have, and those above them.
+    fn look_at_groups(&mut self) {
+        for stream in self.streams.all() {
+            let group = stream.owner.group.as_deref().unwrap_or_default();
+            for path in std::iter::once(group).chain(ancestors(group)) {
+                if !path.is_empty()
+                    && !self.used.contains_key(path)
+                    && let Some(used) = groups::used(self.root, path)
+                {
+                    self.used.insert(path.to_owned(), used);
+                }
+            }
         }
     }
 
@@ -227,15 +261,14 @@ impl<'a> Begun<'a> {
     /// Writes the file as a whole: the text in front says how much was seen.
     fn save(&mut self, observed: &Observed) -> anyhow::Result<()> {
         self.blocks.extend(self.streams.take(Part::All));
-        let all = self.streams.all().iter();
-        let streams: Vec<(String, u64)> = all.map(|it| (it.name(), it.runs)).collect();
+        let streams: Vec<LoadStream> = self.streams.all().iter().map(of_load).collect();
         let text = Load {
             name: &self.name,
             at_hand: &self.machine(),
             available: self.available,
             observed,
             streams: &streams,
-            has_cached: self.streams.has_cached(),
+            cached_by: &self.streams.cached_by(),
             files: self.streams.size(),
             written: Bytes(self.streams.tally().written),
         };
@@ -255,6 +288,7 @@ impl<'a> Begun<'a> {
             writes,
             written,
             passed_over,
+            ..
         } = self.streams.tally();
         let path = self.args.output.display();
         let mut out = term::out();
@@ -304,6 +338,13 @@ impl<'a> Begun<'a> {
                  and an answer from it is about the rest"
             ));
         }
+        let unknown = self.streams.tally().of_unknown_groups;
+        if unknown > 0 {
+            lines.push(format!(
+                "the control group of {} is not known: they had ended, or were too many",
+                counted(unknown, "task")
+            ));
+        }
         if !probe.sees().ends {
             lines.push(format!(
                 "this kernel lets only {} be seen: writes, fsync and truncation are not in it",
@@ -318,6 +359,14 @@ impl<'a> Begun<'a> {
             lines.push("no task read or wrote a file through the page cache".to_owned());
         }
         lines
+    }
+}
+
+fn of_load(stream: &Stream) -> LoadStream {
+    LoadStream {
+        program: stream.owner.program.clone(),
+        group: stream.owner.group.clone().unwrap_or_default(),
+        runs: stream.runs,
     }
 }
 

@@ -12,7 +12,7 @@ use shapes::Shape;
 
 use super::Documents;
 use crate::changing::told;
-use crate::cmd::{advise, calibrate, fidelity, guard, ksm, replay, studies, trial};
+use crate::cmd::{advise, calibrate, fidelity, guard, inspect, ksm, replay, studies, trial};
 
 pub(super) fn schemas() -> Documents {
     Documents::from([
@@ -31,6 +31,7 @@ pub(super) fn schemas() -> Documents {
         schema::<View>(),
         schema::<ksm::figures::Figures>(),
         schema::<look::lint::json::Document<'_>>(),
+        schema::<inspect::recorded::Document>(),
         schema::<replay::Report>(),
         schema::<studies::Document>(),
         schema::<data::Document<'_>>(),

@@ -2,4 +2,5 @@
 
 mod guard;
 mod output;
+mod recording;
 mod schema;

@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::schema::Schema;
 
 /// The schemas, and the `schema` that each one's documents say.
-const SCHEMAS: [&str; 19] = [
+const SCHEMAS: [&str; 20] = [
     "advice",
     "apply",
     "calibration",
@@ -25,6 +25,7 @@ const SCHEMAS: [&str; 19] = [
     "inspect",
     "ksm-estimate",
     "lint",
+    "recording",
     "replay",
     "studies",
     "study",

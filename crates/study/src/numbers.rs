@@ -10,7 +10,7 @@ const AHEAD: usize = 32;
 
 /// Objects numbered in the order in which they were first seen.
 #[derive(Debug)]
-pub(super) struct Numbers {
+pub struct Numbers {
     /// A power of two of them, at least twice as many as objects.
     slots: Vec<Slot>,
     len: u32,
@@ -27,21 +27,30 @@ const FREE: Slot = Slot {
     index: EMPTY,
 };
 
-impl Numbers {
-    pub(super) fn new() -> Self {
+impl Default for Numbers {
+    fn default() -> Self {
         Self {
             slots: vec![FREE; 2 * AHEAD],
             len: 0,
         }
     }
+}
 
+impl Numbers {
     /// How many objects there are.
-    pub(super) fn len(&self) -> u32 {
+    #[must_use]
+    pub fn len(&self) -> u32 {
         self.len
     }
 
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
     /// Appends the index of each object to `indices`, the next one for an object never seen.
-    pub(super) fn number(&mut self, objects: &[u64], indices: &mut Vec<u32>) {
+    pub fn number(&mut self, objects: &[u64], indices: &mut Vec<u32>) {
         for block in objects.chunks(AHEAD) {
             self.reserve(block.len());
             self.fetch(block);
@@ -109,7 +118,7 @@ mod tests {
 
     fn indices(objects: &[u64]) -> Vec<u32> {
         let mut indices = Vec::new();
-        Numbers::new().number(objects, &mut indices);
+        Numbers::default().number(objects, &mut indices);
         indices
     }
 
