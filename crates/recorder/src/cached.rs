@@ -63,10 +63,12 @@ impl Cached {
     /// Whether a page is met for the first time; beyond the most parts nothing is.
     fn meet(&mut self, file: Inode, page: u64) -> bool {
         let key = (file, page / PAGES);
-        if !self.met.contains_key(&key) && self.met.len() >= PARTS {
-            return false;
-        }
-        let part = self.met.entry(key).or_insert_with(|| Box::new([0; _]));
+        let has_room = self.met.len() < PARTS;
+        let part = match self.met.get_mut(&key) {
+            Some(part) => part,
+            None if has_room => self.met.entry(key).or_insert_with(|| Box::new([0; _])),
+            None => return false,
+        };
         let (word, bit) = ((page % PAGES / 64) as usize, 1 << (page % 64));
         let is_new = part[word] & bit == 0;
         part[word] |= bit;

@@ -112,7 +112,7 @@ impl<'p> Streams<'p> {
 
     /// What a task did next.
     pub fn event(&mut self, event: &Event, tasks: &impl Tasks) {
-        if !event.is_regular || !self.cuts_what_is_known(event) {
+        if !self.cuts_what_is_known(event) {
             return;
         }
         let places = (self.file(event), self.stream(event, tasks));
@@ -266,7 +266,7 @@ impl Stream {
         self.thread = event.thread;
         // What it did before it was seen is not known; the stream slept meanwhile.
         self.task = Task {
-            slept: u64::MAX,
+            slept: event.before.slept.wrapping_sub(1),
             ..event.before
         };
         self.took = Nanos::ZERO;
@@ -355,7 +355,7 @@ mod tests {
         added: false,
     };
 
-    fn event(thread: u32, began: u64, ran: u64, slept: u64) -> Event {
+    fn event(thread: u32, began: u64, ran: u64, slept: u32) -> Event {
         let task = |ran| Task {
             ran: Nanos(ran),
             slept,
@@ -371,7 +371,6 @@ mod tests {
             before: task(ran),
             after: task(ran + 5_000),
             file: (1, 7),
-            is_regular: true,
             size: 1 << 20,
             offset: 8192,
             length: 4096,
