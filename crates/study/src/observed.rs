@@ -10,12 +10,20 @@ use super::fitted::AtHand;
 use super::node::Node;
 use super::source::StudyError;
 
-const RECORDED: &[&str] = &["kernel", "for", "by", "lost", "passed-over", "read-in"];
+const RECORDED: &[&str] = &[
+    "kernel",
+    "for",
+    "by",
+    "lost",
+    "passed-over",
+    "read-in",
+    "harm",
+];
 
 /// How long the name of a stream may be.
 const NAME: usize = 40;
 
-/// The longest text about a recording.
+/// The longest text about a recording, and the longest title.
 const LONGEST: usize = 300;
 
 /// The process that reads what was cached.
@@ -42,6 +50,8 @@ pub struct Observed {
     pub passed_over: u64,
     /// What the whole machine read from disks meanwhile (`pgpgin`).
     pub read_in: Bytes,
+    /// What tasks of the machine waited for when the recording ended itself, where it did.
+    pub harm: Option<String>,
 }
 
 /// A load that was seen.
@@ -69,21 +79,25 @@ pub struct Load<'a> {
 pub(super) fn observed(node: &Node<'_>) -> Result<Observed, StudyError> {
     let table = node.table(RECORDED)?;
     Ok(Observed {
-        kernel: short(&table.need("kernel")?)?,
+        kernel: plain(short(&table.need("kernel")?)?),
         time: table.need("for")?.some_duration()?,
-        by: short(&table.need("by")?)?,
+        by: plain(short(&table.need("by")?)?),
         lost: table.or("lost", 0, |n| n.count(0, i64::MAX))?,
         passed_over: table.or("passed-over", 0, |n| n.count(0, i64::MAX))?,
         read_in: table.need("read-in")?.size()?,
+        harm: table.maybe("harm", |n| short(n).map(plain))?,
     })
 }
 
 /// A text that is shown in a line.
-fn short(node: &Node<'_>) -> Result<String, StudyError> {
+pub(super) fn short<'a>(node: &Node<'a>) -> Result<&'a str, StudyError> {
     let text = node.text()?;
     match text.len() <= LONGEST {
-        true => Ok(plain(text)),
-        false => Err(node.error("it is longer than 300 bytes", "shorten it")),
+        true => Ok(text),
+        false => {
+            let what = format!("{} is longer than {LONGEST} bytes", node.place());
+            Err(node.error(what, "shorten it"))
+        }
     }
 }
 
@@ -106,6 +120,8 @@ impl Load<'_> {
 
     fn head(&self) -> String {
         let observed = self.observed;
+        let harm = observed.harm.iter();
+        let harm: String = harm.map(|it| format!("harm = {:?}\n", plain(it))).collect();
         format!(
             "name = \"{}\"\n\
              title = \"A load that was recorded\"\n\
@@ -117,7 +133,8 @@ impl Load<'_> {
              by = {:?}\n\
              lost = {}\n\
              passed-over = {}\n\
-             read-in = \"{} KiB\"\n",
+             read-in = \"{} KiB\"\n\
+             {harm}",
             self.name,
             plain(&observed.kernel),
             (observed.time.0 / 1_000_000).max(1),
@@ -284,6 +301,7 @@ mod tests {
             lost: 3,
             passed_over: 0,
             read_in: Bytes(4096),
+            harm: Some("tasks waited for memory".to_owned()),
         };
         let load = Load {
             name: "web",
@@ -313,6 +331,16 @@ mod tests {
         let observed = study.observed.expect("how it was recorded");
         assert_eq!(observed.kernel, "6.12.1 \"x\"");
         assert_eq!((observed.lost, observed.read_in), (3, Bytes(4096)));
+        assert_eq!(observed.harm.as_deref(), Some("tasks waited for memory"));
+    }
+
+    #[test]
+    fn a_title_that_is_shown_in_a_line_is_short() {
+        let study = recorded();
+        let text = study.text.replace("A load", &"long ".repeat(1000));
+        let refused = Study::parse_with(&text, "web.rec", study.recorded);
+        let error = refused.expect_err("a title of 5000 bytes");
+        assert_eq!(error.what, "title is longer than 300 bytes");
     }
 
     #[test]

@@ -7,7 +7,7 @@ use flate2::Compression;
 use flate2::read::DeflateDecoder;
 use flate2::write::DeflateEncoder;
 use scenario::recording::{self, Part, Recorded, RecordingError, Stream, Writer};
-use toml::de::DeTable;
+use toml::de::{DeTable, DeValue};
 
 use crate::hash::sha256;
 
@@ -48,14 +48,31 @@ pub fn read(bytes: &[u8]) -> Result<(String, Recording), RecordingError> {
 /// How many streams a text names: those behind the cut are empty.
 fn streams_named_by(text: &str) -> usize {
     const MOST: usize = 10_000;
-    let numbers = text.split("recorded = ").skip(1).filter_map(|rest| {
-        let end = rest
-            .find(|c: char| !c.is_ascii_digit())
-            .unwrap_or(rest.len());
-        rest[..end].parse::<usize>().ok()
+    let document = DeTable::parse(text).map(|it| named_in(it.get_ref()));
+    document.map_or(0, |named| named.min(MOST))
+}
+
+/// One more than the highest `recorded = N` in a table, and in all tables below it.
+fn named_in(table: &DeTable<'_>) -> usize {
+    let named = table.iter().map(|(key, value)| match value.get_ref() {
+        DeValue::Integer(number) if key.get_ref() == "recorded" => {
+            let number: Option<usize> = number.as_str().parse().ok();
+            number.map_or(0, |number| number.saturating_add(1))
+        }
+        other => named_below(other),
     });
-    let named = numbers.filter(|number| *number < MOST).max();
-    named.map_or(0, |number| number + 1)
+    named.max().unwrap_or(0)
+}
+
+fn named_below(value: &DeValue<'_>) -> usize {
+    match value {
+        DeValue::Table(table) => named_in(table),
+        DeValue::Array(array) => {
+            let below = array.iter().map(|item| named_below(item.get_ref()));
+            below.max().unwrap_or(0)
+        }
+        _ => 0,
+    }
 }
 
 /// A recording for a guest, which needs no text and does not unpack.
@@ -113,7 +130,9 @@ mod tests {
             offset: 0,
             length: 4096,
         };
-        let text = "access = { recorded = 0 }\naccess = { recorded = 1 }\n";
+        // What a text says in words names no stream.
+        let text = "title = \"recorded = 7\"\n[[process]]\n\
+                    steps = [{ access = { recorded = 0 } }, { access = { recorded = 1 } }]\n";
         let mut writer = Writer::new(text, &pack);
         writer.file(mm::units::Bytes(4096));
         writer.run(0, &run);

@@ -1,6 +1,9 @@
 //! `plimsoll record`: what tasks do to files on this machine, as a study that is asked, proven and
 //! edited like any other.
 
+mod harm;
+mod saving;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,12 +21,14 @@ use mm::text::counted;
 use mm::units::{Bytes, Nanos};
 use mm::vmstat::{self, Vmstat};
 use recorder::{Probe, Seen, Streams, Tally, Tasks};
-use rustix::time::{ClockId, clock_gettime};
+use rustix::time::{ClockId, Timespec, clock_gettime};
 use scenario::recording::{Part, Writer};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use study::recording::pack;
 use study::{AtHand, DiskKind, Load, Observed};
 
+use self::harm::{Harm, Sample, Watch};
+use self::saving::Saving;
 use super::predict::at_hand;
 use super::{seconds, time};
 use crate::changing::{nanos, said};
@@ -50,13 +55,10 @@ pub(crate) struct Args {
     size: Bytes,
 }
 
-/// How often events are taken from the kernel: the buffer has room for 1.5 million a second.
+/// How often events are taken from the kernel: the ring has room for three million a second.
 const TURN: Duration = Duration::from_millis(20);
-/// A buffer that is this full is looked at again at once.
+/// A ring that is this full is looked at again at once.
 const MANY: u32 = 5_000;
-/// How often the file is written, and how much more time than writing it took lies between.
-const SAVED: Duration = Duration::from_secs(10);
-const TIMES: u32 = 50;
 
 /// Records.
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
@@ -69,15 +71,20 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let mut probe = Probe::new(facts::kernel_types(&root).unwrap_or_default())?;
     let mut recording = Begun::new(&root, &args, &probe)?;
     // So that nobody waits for a file that cannot be written.
-    recording.save(&recording.observed(&probe))?;
+    recording.save(&recording.observed(&probe, None));
+    recording.saving.finish()?;
     term::talk(format_args!(
         "recording for {} at {}; an interrupt ends it",
         said(nanos(args.lasts)),
         probe.hooks().join(", ")
     ));
     let ended = recording.watch(&mut probe)?;
-    let observed = recording.observed(&probe);
-    recording.save(&observed)?;
+    recording.saving.finish()?;
+    let observed = recording.observed(&probe, Some(ended));
+    recording.save(&observed);
+    recording.saving.finish()?;
+    // From here on one interrupt is enough.
+    recording.stop.store(true, Ordering::Relaxed);
     recording.tell(&probe, &observed, ended)?;
     Ok(ExitCode::Done)
 }
@@ -106,6 +113,9 @@ struct Begun<'a> {
     began: Instant,
     streams: Streams<'a>,
     blocks: Vec<u8>,
+    saving: Saving,
+    /// Nothing where the kernel does not say how long tasks wait.
+    harm: Option<Watch>,
     stop: Arc<AtomicBool>,
 }
 
@@ -115,6 +125,7 @@ enum Ended {
     Time,
     Interrupted,
     Full,
+    Harm(Harm),
 }
 
 struct Threads<'a>(&'a Root);
@@ -137,6 +148,9 @@ impl<'a> Begun<'a> {
         let available = available.context("no MemAvailable in /proc/meminfo")?;
         let stop = Arc::new(AtomicBool::new(false));
         for signal in [SIGINT, SIGTERM, SIGHUP] {
+            // Whoever does not wait for the end interrupts once more.
+            let number = 128 + signal;
+            signal_hook::flag::register_conditional_shutdown(signal, number, Arc::clone(&stop))?;
             signal_hook::flag::register(signal, Arc::clone(&stop))?;
         }
         Ok(Self {
@@ -150,45 +164,57 @@ impl<'a> Begun<'a> {
             began: Instant::now(),
             streams: Streams::new(monotonic(), probe.sees(), &pack),
             blocks: Vec::new(),
+            saving: Saving::new(&args.output),
+            harm: Watch::new(root),
             stop,
         })
     }
 
     /// Takes events until the end, and saves what there is now and then.
     fn watch(&mut self, probe: &mut Probe) -> anyhow::Result<Ended> {
-        let mut save_at = Instant::now() + SAVED;
         loop {
-            let tasks = Threads(self.root);
-            let mut events = 0_u32;
-            probe.drain(|event| {
-                events += 1;
-                match event {
-                    Seen::Event(event) => self.streams.event(&event, &tasks),
-                    Seen::Added(added) => self.streams.added(&added),
-                }
-            });
-            if events < MANY {
+            if self.take(probe) < MANY {
                 thread::sleep(TURN);
             }
-            if self.stop.load(Ordering::Relaxed) {
-                return Ok(Ended::Interrupted);
+            if let Some(ended) = self.ended() {
+                return Ok(ended);
             }
-            if self.began.elapsed() >= self.args.lasts {
-                return Ok(Ended::Time);
-            }
-            self.blocks.extend(self.streams.take(Part::Full));
-            if self.blocks.len() as u64 >= self.args.size.0 {
-                return Ok(Ended::Full);
-            }
-            if Instant::now() >= save_at {
-                let began = Instant::now();
-                self.save(&self.observed(probe))?;
-                save_at = Instant::now() + SAVED.max(began.elapsed() * TIMES);
+            if self.saving.is_due()? {
+                self.save(&self.observed(probe, None));
             }
         }
     }
 
-    fn observed(&self, probe: &Probe) -> Observed {
+    /// Takes the events that are there; how many.
+    fn take(&mut self, probe: &mut Probe) -> u32 {
+        let tasks = Threads(self.root);
+        let mut events = 0;
+        probe.drain(|event| {
+            events += 1;
+            match event {
+                Seen::Event(event) => self.streams.event(&event, &tasks),
+                Seen::Added(added) => self.streams.added(&added),
+            }
+        });
+        self.blocks.extend(self.streams.take(Part::Full));
+        events
+    }
+
+    fn ended(&mut self) -> Option<Ended> {
+        if self.stop.load(Ordering::Relaxed) {
+            return Some(Ended::Interrupted);
+        }
+        if self.began.elapsed() >= self.args.lasts {
+            return Some(Ended::Time);
+        }
+        if self.blocks.len() as u64 >= self.args.size.0 {
+            return Some(Ended::Full);
+        }
+        let harm = self.harm.as_mut().filter(|it| it.is_due(monotonic()))?;
+        harm.look(&Sample::now(self.root)).map(Ended::Harm)
+    }
+
+    fn observed(&self, probe: &Probe, ended: Option<Ended>) -> Observed {
         Observed {
             kernel: self.kernel.clone(),
             time: whole_seconds(nanos(self.began.elapsed())),
@@ -196,6 +222,10 @@ impl<'a> Begun<'a> {
             lost: probe.lost(),
             passed_over: self.streams.tally().passed_over,
             read_in: self.read_since().bytes,
+            harm: match ended {
+                Some(Ended::Harm(harm)) => Some(harm.to_string()),
+                _ => None,
+            },
         }
     }
 
@@ -218,8 +248,8 @@ impl<'a> Begun<'a> {
         machine
     }
 
-    /// Writes the file as a whole: the text in front says how much was seen.
-    fn save(&mut self, observed: &Observed) -> anyhow::Result<()> {
+    /// Begins to write the file as a whole: the text in front says how much was seen.
+    fn save(&mut self, observed: &Observed) {
         self.blocks.extend(self.streams.take(Part::All));
         let all = self.streams.all().iter();
         let streams: Vec<(String, u64)> = all.map(|it| (it.name(), it.runs)).collect();
@@ -236,9 +266,7 @@ impl<'a> Begun<'a> {
         let mut bytes = Writer::new(&text.text(), &pack).take(Part::Full);
         bytes.extend(&self.blocks);
         bytes.extend(self.streams.cached(&pack));
-        let path = &self.args.output;
-        files::output::write(path, &bytes)
-            .with_context(|| format!("{}: cannot be saved", path.display()))
+        self.saving.begin(bytes);
     }
 
     fn tell(&self, probe: &Probe, observed: &Observed, ended: Ended) -> anyhow::Result<()> {
@@ -258,9 +286,10 @@ impl<'a> Begun<'a> {
             said(observed.time),
             counted(self.streams.all().len() as u64, "stream"),
             match ended {
-                Ended::Time => "",
-                Ended::Interrupted => ", interrupted",
-                Ended::Full => ", ended as the file is full (--size)",
+                Ended::Time => String::new(),
+                Ended::Interrupted => ", interrupted".to_owned(),
+                Ended::Full => ", ended as the file is full (--size)".to_owned(),
+                Ended::Harm(harm) => format!(", ended itself: {harm}"),
             }
         )?;
         writeln!(
@@ -306,6 +335,11 @@ impl<'a> Begun<'a> {
         }
         if !probe.sees().added {
             let line = "what was cached before is not known: the model begins with an empty cache";
+            lines.push(line.to_owned());
+        }
+        if self.harm.is_none() {
+            let line = "this kernel does not say how long tasks wait (/proc/pressure), so it would \
+                        not have ended itself";
             lines.push(line.to_owned());
         }
         if self.streams.all().is_empty() {
@@ -360,16 +394,23 @@ fn whole_seconds(time: Nanos) -> Nanos {
     Nanos((time.0 / second * second).max(second))
 }
 
-/// A path by which `predict` takes it for a file, not for the name of a study.
+/// A path as a shell takes it for one word, and `predict` for a file and not the name of a study.
 fn shown(path: &Path) -> String {
     let is_name = path.parent() == Some(Path::new(""));
-    let before = if is_name { "./" } else { "" };
-    format!("{before}{}", path.display())
+    let path = format!("{}{}", if is_name { "./" } else { "" }, path.display());
+    let is_plain = |c: char| c.is_alphanumeric() || "/._-+,:@%".contains(c);
+    match path.starts_with('-') || !path.chars().all(is_plain) {
+        true => format!("'{}'", path.replace('\'', "'\\''")),
+        false => path,
+    }
 }
 
 /// The clock of the kernel's programs.
 fn monotonic() -> Nanos {
-    let time = clock_gettime(ClockId::Monotonic);
+    nanos_of(clock_gettime(ClockId::Monotonic))
+}
+
+fn nanos_of(time: Timespec) -> Nanos {
     let part = |number: i64| u64::try_from(number).unwrap_or(0);
     Nanos(part(time.tv_sec) * Nanos::SECOND.0 + part(time.tv_nsec))
 }
@@ -398,6 +439,14 @@ fn size(text: &str) -> Result<Bytes, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_path_is_one_word_to_a_shell() {
+        let word = |path: &str| shown(Path::new(path));
+        assert_eq!(word("load.rec"), "./load.rec");
+        assert_eq!(word("/tmp/a b;c.rec"), "'/tmp/a b;c.rec'");
+        assert_eq!(word("it's"), "'./it'\\''s'");
+    }
 
     #[test]
     fn a_study_is_named_after_its_file() {

@@ -23,6 +23,8 @@ pub(super) fn notes(named: &str, calibration: Calibration) -> anyhow::Result<Vec
             observed.passed_over
         ));
     }
+    let harm = observed.harm.iter();
+    notes.extend(harm.map(|it| format!("the recording ended itself: {it}")));
     Ok(notes)
 }
 
