@@ -20,6 +20,7 @@
 
 mod code;
 mod container;
+mod thin;
 mod writer;
 
 use alloc::format;
@@ -31,6 +32,7 @@ use mm::units::{Bytes, Nanos};
 
 pub use code::Cursor;
 pub use container::{Cut, LARGEST, LONGEST_TEXT, Recording, RecordingError, Unpack, is_recording};
+pub use thin::OwnTime;
 pub use writer::{Pack, Part, Writer};
 
 /// The first line of a recording.

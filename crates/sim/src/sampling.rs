@@ -15,6 +15,7 @@
 
 use alloc::format;
 use alloc::string::{String, ToString};
+use alloc::sync::Arc;
 
 use mm::settings::Settings;
 use mm::units::{Bytes, Nanos, PageSize, Pages};
@@ -22,6 +23,7 @@ use scenario::Scenario;
 use scenario::access::Ahead;
 use scenario::calibration::Costs;
 use scenario::machine::{Disk, Machine};
+use scenario::recording::{Kind, Run};
 use scenario::workload::{Action, Huge, Pattern, Step, Target};
 
 use crate::error::Error;
@@ -89,6 +91,7 @@ fn is_in_order(steps: &[Step], swaps: bool) -> bool {
             stays || access.pattern == Pattern::Sequential
         }
         Action::Repeat { steps, .. } => is_in_order(steps, swaps),
+        Action::Replay(_) => false,
         _ => true,
     })
 }
@@ -142,7 +145,9 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Error> {
 
 fn check_steps(steps: &[Step], place: &str) -> Result<(), Error> {
     steps.iter().try_for_each(|step| match &step.action {
-        Action::Replay(_) => Err(unsampled("a recording of every page", place)),
+        Action::Replay(replay) if replay.skip > 0 || replay.runs.is_some() => {
+            Err(unsampled("a part of a recording", place))
+        }
         Action::Map(map) if map.huge == Huge::Hugetlb => Err(unsampled("hugetlb pages", place)),
         Action::Set(settings) => check_settings(&Settings(settings.clone()), place),
         Action::Repeat { steps, .. } => check_steps(steps, place),
@@ -170,7 +175,7 @@ fn unsampled(what: &str, place: &str) -> Error {
 ///
 /// # Errors
 /// A scale that is no power of two up to [`LARGEST`], or something that sampling does not cover.
-pub(crate) fn miniature(scenario: &Scenario, scale: u64) -> Result<Scenario, Error> {
+pub(crate) fn miniature(scenario: &Scenario, scale: u64, costs: &Costs) -> Result<Scenario, Error> {
     if !scale.is_power_of_two() || scale > LARGEST {
         return Err(Error::Scale { scale });
     }
@@ -187,7 +192,28 @@ pub(crate) fn miniature(scenario: &Scenario, scale: u64) -> Result<Scenario, Err
     for swap in &mut machine.swaps {
         swap.size = part(swap.size, scale);
     }
+    for level in 0..scale.ilog2() {
+        let thinned = scenario
+            .recorded
+            .thinned(level, &|run| own_time(run, costs));
+        scenario.recorded = Arc::new(thinned);
+    }
     Ok(scenario)
+}
+
+/// CPU time of a run on pages that are cached, and dirty if it writes.
+fn own_time(run: &Run, costs: &Costs) -> Nanos {
+    let page = PageSize::FOUR_KIB.bytes();
+    let pages = match run.length {
+        0 => 0,
+        length => (run.offset + length).div_ceil(page) - run.offset / page,
+    };
+    let (call, each) = match run.kind {
+        Kind::Read => (costs.syscall_ps, costs.cached_read_ps),
+        Kind::Write => (costs.write_call_ps, costs.write_ps),
+        _ => (0, 0),
+    };
+    Nanos(pages.saturating_mul(each).saturating_add(call) / 1000)
 }
 
 /// What a request costs is what `scale` of them cost, one after the other.
