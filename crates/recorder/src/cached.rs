@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
 use mm::units::Nanos;
-use scenario::recording::{Kind, Pack, Part, Run, Writer};
+use scenario::recording::{Kind, Pack, Part, Run, Thinner, Writer};
+
+use super::streams::thin;
 
 /// Bytes of a page.
 const PAGE: u64 = super::event::PAGE;
@@ -25,6 +27,25 @@ type Inode = (u64, u64);
 /// A bit for each page of a part.
 type Bits = [u64; PAGES as usize / 64];
 
+/// Pages of a range in one word of a part.
+struct Word {
+    /// The page of the lowest bit.
+    first: u64,
+    bits: u64,
+}
+
+/// A range, word by word.
+fn words(pages: RangeInclusive<u64>) -> impl Iterator<Item = Word> {
+    let (from, to) = (*pages.start(), *pages.end());
+    (from / 64..=to / 64).map(move |word| {
+        let first = word * 64;
+        let low = from.saturating_sub(first);
+        let high = (to - first).min(63);
+        let bits = u64::MAX >> (63 - high) & u64::MAX << low;
+        Word { first, bits }
+    })
+}
+
 /// Pages that were met, and those of them that were there before.
 #[derive(Debug, Default)]
 pub(crate) struct Cached {
@@ -37,16 +58,18 @@ pub(crate) struct Cached {
 impl Cached {
     /// Pages came in, or are written as a whole.
     pub(crate) fn added(&mut self, file: Inode, pages: RangeInclusive<u64>) {
-        pages.for_each(|page| {
-            self.meet(file, page);
-        });
+        for word in words(pages) {
+            self.meet(file, &word);
+        }
     }
 
     /// A task reads pages: those that were not met were there.
     pub(crate) fn read(&mut self, file: Inode, number: u32, pages: RangeInclusive<u64>) {
-        for page in pages {
-            if self.meet(file, page) {
-                self.keep(number, page);
+        for word in words(pages) {
+            let mut new = self.meet(file, &word);
+            while new != 0 {
+                self.keep(number, word.first + u64::from(new.trailing_zeros()));
+                new &= new - 1;
             }
         }
     }
@@ -60,19 +83,19 @@ impl Cached {
         });
     }
 
-    /// Whether a page is met for the first time; beyond the most parts nothing is.
-    fn meet(&mut self, file: Inode, page: u64) -> bool {
-        let key = (file, page / PAGES);
+    /// Which of the pages are met for the first time; beyond the most parts none are.
+    fn meet(&mut self, file: Inode, word: &Word) -> u64 {
+        let key = (file, word.first / PAGES);
         let has_room = self.met.len() < PARTS;
         let part = match self.met.get_mut(&key) {
             Some(part) => part,
             None if has_room => self.met.entry(key).or_insert_with(|| Box::new([0; _])),
-            None => return false,
+            None => return 0,
         };
-        let (word, bit) = ((page % PAGES / 64) as usize, 1 << (page % 64));
-        let is_new = part[word] & bit == 0;
-        part[word] |= bit;
-        is_new
+        let met = &mut part[(word.first % PAGES / 64) as usize];
+        let new = word.bits & !*met;
+        *met |= word.bits;
+        new
     }
 
     /// Joins a page to the range that ends before it.
@@ -93,10 +116,12 @@ impl Cached {
         self.before.is_empty()
     }
 
-    /// Reads of all that was cached, as blocks of the stream 0.
-    pub(crate) fn blocks(&self, pack: Pack<'_>) -> Vec<u8> {
+    /// Reads of all that was cached, as blocks of the stream 0, of which one page of `1 << level` is
+    /// kept.
+    pub(crate) fn blocks(&self, pack: Pack<'_>, level: u32) -> Vec<u8> {
         let mut writer = Writer::new("", pack);
         writer.take(Part::Full);
+        let mut thinners: Vec<Thinner> = (0..level).map(Thinner::new).collect();
         for (&(file, first), pages) in &self.before {
             let run = Run {
                 compute: Nanos::ZERO,
@@ -107,7 +132,9 @@ impl Cached {
                 offset: first * PAGE,
                 length: pages * PAGE,
             };
-            writer.run(0, &run);
+            if let Some(run) = thin(&mut thinners, run, &|_| Nanos::ZERO) {
+                writer.run(0, &run);
+            }
         }
         writer.take(Part::All)
     }
@@ -132,6 +159,7 @@ mod tests {
             .collect();
         assert_eq!(kept, [((3, 8), 2), ((3, 20), 2)]);
         cached.forget(file);
-        assert!(cached.meet(file, 8), "another file");
+        cached.read(file, 4, 60..=200);
+        assert_eq!(cached.before[&(4, 60)], 141, "another file, over words");
     }
 }

@@ -161,6 +161,16 @@ impl Probe {
     }
 }
 
+/// Gives memory back that the allocator keeps for later: megabytes after the kernel's types.
+pub fn give_back() {
+    #[cfg(target_env = "gnu")]
+    #[expect(unsafe_code, reason = "the allocator's own call")]
+    // SAFETY: it gives back only what is not in use.
+    unsafe {
+        libc::malloc_trim(0);
+    }
+}
+
 type Attached = (Vec<[OwnedFd; 2]>, Vec<&'static str>);
 
 /// At the functions if the first of them can be had, else at the tracepoint.

@@ -3,9 +3,10 @@
 //! ran at once.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use mm::units::{Bytes, Nanos};
-use scenario::recording::{Kind, Pack, Part, Run, Writer};
+use scenario::recording::{Kind, OwnTime, Pack, Part, Run, Thinner, Writer, place};
 
 use super::cached::Cached;
 use super::event::{Added, Event, NAME, PAGE, Task};
@@ -74,7 +75,6 @@ pub struct Tally {
 }
 
 /// Writes the streams of events.
-#[derive(Debug)]
 pub struct Streams<'p> {
     writer: Writer<'p>,
     /// When the recording began, by the kernel's monotonic clock.
@@ -82,7 +82,13 @@ pub struct Streams<'p> {
     sees_ends: bool,
     by_thread: BTreeMap<u32, usize>,
     all: Vec<Stream>,
+    /// One page of `1 << level` is kept: by stream, a thinner for each level.
+    level: u32,
+    thinners: Vec<Vec<Thinner>>,
+    own_time: OwnTime<'p>,
     files: BTreeMap<(u64, u64), u32>,
+    /// Files that have a number.
+    numbered: u32,
     /// Where pages that come in are seen.
     cached: Option<Cached>,
     /// The size of all files together, each when it was first met.
@@ -90,10 +96,16 @@ pub struct Streams<'p> {
     tally: Tally,
 }
 
+impl fmt::Debug for Streams<'_> {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(to, "{:?} in {} streams", self.tally, self.all.len())
+    }
+}
+
 impl<'p> Streams<'p> {
     /// Begins.
     #[must_use]
-    pub fn new(began: Nanos, probe: Sees, pack: Pack<'p>) -> Self {
+    pub fn new(began: Nanos, probe: Sees, pack: Pack<'p>, own_time: OwnTime<'p>) -> Self {
         let mut writer = Writer::new("", pack);
         // The text comes when the recording is put together.
         writer.take(Part::Full);
@@ -104,7 +116,11 @@ impl<'p> Streams<'p> {
             cached: probe.added.then(Cached::default),
             by_thread: BTreeMap::new(),
             all: Vec::new(),
+            level: 0,
+            thinners: Vec::new(),
+            own_time,
             files: BTreeMap::new(),
+            numbered: 0,
             size: 0,
             tally: Tally::default(),
         }
@@ -122,8 +138,10 @@ impl<'p> Streams<'p> {
         };
         let run = self.all[stream].run(event, file, self.began, self.sees_ends);
         self.tally.count(&run);
-        // Stream 0 is what was cached.
-        self.writer.run(stream as u32 + 1, &run);
+        if let Some(run) = thin(&mut self.thinners[stream], run, self.own_time) {
+            // Stream 0 is what was cached.
+            self.writer.run(stream as u32 + 1, &run);
+        }
         self.touch(event, file);
         if event.kind == Kind::Truncate && event.length == 0 {
             // Removed: its inode may become another file.
@@ -154,7 +172,24 @@ impl<'p> Streams<'p> {
     #[must_use]
     pub fn cached(&self, pack: Pack<'_>) -> Vec<u8> {
         let cached = self.cached.as_ref();
-        cached.map(|it| it.blocks(pack)).unwrap_or_default()
+        cached
+            .map(|it| it.blocks(pack, self.level))
+            .unwrap_or_default()
+    }
+
+    /// From here on half as many blocks are kept; what was taken before is for the caller to thin.
+    pub fn keep_half(&mut self) {
+        let level = self.level;
+        self.level += 1;
+        self.thinners
+            .iter_mut()
+            .for_each(|it| it.push(Thinner::new(level)));
+    }
+
+    /// One page of `1 << level` is kept.
+    #[must_use]
+    pub fn level(&self) -> u32 {
+        self.level
     }
 
     /// The pages of a read or a write.
@@ -208,7 +243,11 @@ impl<'p> Streams<'p> {
         }
         let has_room = self.files.len() < FILES && event.size <= LARGEST;
         has_room.then(|| {
-            let number = self.writer.file(Bytes(event.size));
+            let half = |size, level| place(self.numbered, level, size);
+            let number = self
+                .writer
+                .file(Bytes((0..self.level).fold(event.size, half)));
+            self.numbered += 1;
             self.size = self.size.saturating_add(event.size);
             self.files.insert(event.file, number);
             number
@@ -231,6 +270,8 @@ impl<'p> Streams<'p> {
             }
             None if self.all.len() < STREAMS => {
                 self.all.push(Stream::new(event, self.began));
+                self.thinners
+                    .push((0..self.level).map(Thinner::new).collect());
                 self.all.len() - 1
             }
             None => return None,
@@ -238,6 +279,12 @@ impl<'p> Streams<'p> {
         self.by_thread.insert(event.thread, stream);
         Some(stream)
     }
+}
+
+/// What one thinner after the other leaves of a run.
+pub(crate) fn thin(thinners: &mut [Thinner], run: Run, own_time: OwnTime<'_>) -> Option<Run> {
+    let mut thinners = thinners.iter_mut();
+    thinners.try_fold(run, |run, thinner| thinner.take(&run, own_time))
 }
 
 impl Stream {
@@ -379,7 +426,7 @@ mod tests {
 
     fn recorded(events: &[(Event, u32)]) -> (Vec<Vec<Run>>, Vec<Stream>) {
         let plain = |bytes: &[u8]| bytes.to_vec();
-        let mut said = Streams::new(Nanos(SECOND), SEES, &plain);
+        let mut said = Streams::new(Nanos(SECOND), SEES, &plain, &|_| Nanos::ZERO);
         for (event, living) in events {
             said.event(event, &Living(*living));
         }
@@ -422,6 +469,41 @@ mod tests {
         );
         assert_eq!(third.sleep.0 / 1_000_000, 49);
         assert_eq!((third.offset, third.length), (8192, 4096));
+    }
+
+    #[test]
+    fn half_of_the_blocks_are_kept_from_then_on() {
+        let plain = |bytes: &[u8]| bytes.to_vec();
+        let mut said = Streams::new(Nanos(SECOND), SEES, &plain, &|_| Nanos(400));
+        let read = |block: u64| Event {
+            size: 256 << 16,
+            offset: block << 16,
+            began: Nanos(SECOND + block * 10_000),
+            ended: Nanos(SECOND + block * 10_000 + 1_000),
+            ..event(5, SECOND, 0, 0)
+        };
+        let mut runs = |blocks: std::ops::Range<u64>| {
+            blocks.for_each(|block| said.event(&read(block), &Living(0)));
+            let taken = said.take(Part::All);
+            said.keep_half();
+            taken
+        };
+        let whole = runs(0..256);
+        let half = runs(0..256);
+        let read = |blocks: &[u8], level| {
+            let mut bytes = Writer::new("", &plain).take(Part::All);
+            bytes.extend(&whole[..whole.len() * usize::from(level > 0)]);
+            bytes.extend(blocks);
+            let read = Recording::read(&bytes, &|_, _| None).expect("a recording");
+            read.recorded.streams[1].len()
+        };
+        assert_eq!(read(&whole, 0), 256);
+        assert_eq!(read(&half, 1) - 256, 128);
+        assert_eq!(
+            (said.level(), said.tally().reads),
+            (2, 512),
+            "all are counted"
+        );
     }
 
     #[test]

@@ -8,6 +8,7 @@ use mm::units::{Bytes, Nanos};
 use super::Study;
 use super::fitted::AtHand;
 use super::node::Node;
+use super::recording::is_scale;
 use super::source::StudyError;
 
 const RECORDED: &[&str] = &[
@@ -18,6 +19,7 @@ const RECORDED: &[&str] = &[
     "passed-over",
     "read-in",
     "harm",
+    "scale",
 ];
 
 /// How long the name of a stream may be.
@@ -52,6 +54,8 @@ pub struct Observed {
     pub read_in: Bytes,
     /// What tasks of the machine waited for when the recording ended itself, where it did.
     pub harm: Option<String>,
+    /// How many pages one that was recorded stands for, a power of two.
+    pub scale: u64,
 }
 
 /// A load that was seen.
@@ -86,7 +90,16 @@ pub(super) fn observed(node: &Node<'_>) -> Result<Observed, StudyError> {
         passed_over: table.or("passed-over", 0, |n| n.count(0, i64::MAX))?,
         read_in: table.need("read-in")?.size()?,
         harm: table.maybe("harm", |n| short(n).map(plain))?,
+        scale: table.or("scale", 1, |n| scale(n))?,
     })
+}
+
+fn scale(node: &Node<'_>) -> Result<u64, StudyError> {
+    let scale = node.count(1, i64::MAX)?;
+    match is_scale(scale) {
+        true => Ok(scale),
+        false => Err(node.expected("a power of two up to 65536")),
+    }
 }
 
 /// A text that is shown in a line.
@@ -121,7 +134,10 @@ impl Load<'_> {
     fn head(&self) -> String {
         let observed = self.observed;
         let harm = observed.harm.iter();
-        let harm: String = harm.map(|it| format!("harm = {:?}\n", plain(it))).collect();
+        let mut more: String = harm.map(|it| format!("harm = {:?}\n", plain(it))).collect();
+        if observed.scale > 1 {
+            let _ = writeln!(more, "scale = {}", observed.scale);
+        }
         format!(
             "name = \"{}\"\n\
              title = \"A load that was recorded\"\n\
@@ -134,7 +150,7 @@ impl Load<'_> {
              lost = {}\n\
              passed-over = {}\n\
              read-in = \"{} KiB\"\n\
-             {harm}",
+             {more}",
             self.name,
             plain(&observed.kernel),
             (observed.time.0 / 1_000_000).max(1),
@@ -302,6 +318,7 @@ mod tests {
             passed_over: 0,
             read_in: Bytes(4096),
             harm: Some("tasks waited for memory".to_owned()),
+            scale: 4,
         };
         let load = Load {
             name: "web",
@@ -332,6 +349,7 @@ mod tests {
         assert_eq!(observed.kernel, "6.12.1 \"x\"");
         assert_eq!((observed.lost, observed.read_in), (3, Bytes(4096)));
         assert_eq!(observed.harm.as_deref(), Some("tasks waited for memory"));
+        assert_eq!((observed.scale, study.recorded.recorded.level), (4, 2));
     }
 
     #[test]
@@ -340,7 +358,8 @@ mod tests {
         let text = study.text.replace("A load", &"long ".repeat(1000));
         let refused = Study::parse_with(&text, "web.rec", study.recorded);
         let error = refused.expect_err("a title of 5000 bytes");
-        assert_eq!(error.what, "title is longer than 300 bytes");
+        let wanted = "`title` in the study is longer than 300 bytes";
+        assert_eq!(error.what, wanted);
     }
 
     #[test]

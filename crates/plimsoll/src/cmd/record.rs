@@ -3,6 +3,7 @@
 
 mod harm;
 mod saving;
+mod thinning;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -22,13 +23,14 @@ use mm::units::{Bytes, Nanos};
 use mm::vmstat::{self, Vmstat};
 use recorder::{Probe, Seen, Streams, Tally, Tasks};
 use rustix::time::{ClockId, Timespec, clock_gettime};
-use scenario::recording::{Part, Writer};
+use scenario::recording::{self, Part, Run, Writer};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use study::recording::pack;
 use study::{AtHand, DiskKind, Load, Observed};
 
 use self::harm::{Harm, Sample, Watch};
 use self::saving::Saving;
+use self::thinning::{OwnTime, Thinning};
 use super::predict::at_hand;
 use super::{seconds, time};
 use crate::changing::{nanos, said};
@@ -50,7 +52,7 @@ pub(crate) struct Args {
     /// The file, which must not exist yet
     #[arg(short, long, value_name = "FILE", default_value = "load.rec")]
     output: PathBuf,
-    /// The size of the file at which the recording ends
+    /// The size that the file may have; where all does not fit, a half of the pages is kept, and so on
     #[arg(long, value_name = "SIZE", default_value = "20M", value_parser = size)]
     size: Bytes,
 }
@@ -69,17 +71,24 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     }
     check_rights(&root)?;
     let mut probe = Probe::new(facts::kernel_types(&root).unwrap_or_default())?;
-    let mut recording = Begun::new(&root, &args, &probe)?;
+    let release = root.look("proc/sys/kernel/osrelease").unwrap_or_default();
+    let own_time = OwnTime::of(release.trim())?;
+    let take = |run: &Run| own_time.take(run);
+    let mut recording = Begun::new(&root, &args, &probe, (own_time, &take))?;
     // So that nobody waits for a file that cannot be written.
     recording.save(&recording.observed(&probe, None));
     recording.saving.finish()?;
+    recorder::give_back();
     term::talk(format_args!(
         "recording for {} at {}; an interrupt ends it",
         said(nanos(args.lasts)),
         probe.hooks().join(", ")
     ));
     let ended = recording.watch(&mut probe)?;
+    recording.take(&mut probe);
     recording.saving.finish()?;
+    let thinned = recording.thinning.finish()?;
+    recording.put_before(thinned);
     let observed = recording.observed(&probe, Some(ended));
     recording.save(&observed);
     recording.saving.finish()?;
@@ -114,6 +123,8 @@ struct Begun<'a> {
     streams: Streams<'a>,
     blocks: Vec<u8>,
     saving: Saving,
+    thinning: Thinning,
+    own_time: OwnTime,
     /// Nothing where the kernel does not say how long tasks wait.
     harm: Option<Watch>,
     stop: Arc<AtomicBool>,
@@ -137,7 +148,12 @@ impl Tasks for Threads<'_> {
 }
 
 impl<'a> Begun<'a> {
-    fn new(root: &'a Root, args: &'a Args, probe: &Probe) -> anyhow::Result<Self> {
+    fn new(
+        root: &'a Root,
+        args: &'a Args,
+        probe: &Probe,
+        (own_time, take): (OwnTime, recording::OwnTime<'a>),
+    ) -> anyhow::Result<Self> {
         let frame = host::read::full(root, since_boot());
         let snapshot = Snapshot::parse(&frame);
         let (mut at_hand, kernel) = at_hand::of_frame(&frame, &snapshot);
@@ -158,11 +174,13 @@ impl<'a> Begun<'a> {
             args,
             name: name_of(&args.output),
             kernel: kernel.unwrap_or_default(),
+            thinning: Thinning::new(at_hand.memory.unwrap_or_default()),
+            own_time,
             at_hand,
             available: Bytes(available.0.saturating_mul(1024)),
             before: FromDisks::now(root),
             began: Instant::now(),
-            streams: Streams::new(monotonic(), probe.sees(), &pack),
+            streams: Streams::new(monotonic(), probe.sees(), &pack, take),
             blocks: Vec::new(),
             saving: Saving::new(&args.output),
             harm: Watch::new(root),
@@ -176,10 +194,13 @@ impl<'a> Begun<'a> {
             if self.take(probe) < MANY {
                 thread::sleep(TURN);
             }
+            let thinned = self.thinning.ready()?;
+            self.put_before(thinned);
             if let Some(ended) = self.ended() {
                 return Ok(ended);
             }
-            if self.saving.is_due()? {
+            // Until it is thinned the file stays as it was.
+            if self.saving.is_due()? && !self.thinning.is_under_way() {
                 self.save(&self.observed(probe, None));
             }
         }
@@ -207,11 +228,35 @@ impl<'a> Begun<'a> {
         if self.began.elapsed() >= self.args.lasts {
             return Some(Ended::Time);
         }
-        if self.blocks.len() as u64 >= self.args.size.0 {
+        if self.blocks.len() as u64 >= self.args.size.0 && !self.keeps_half() {
             return Some(Ended::Full);
         }
         let harm = self.harm.as_mut().filter(|it| it.is_due(monotonic()))?;
         harm.look(&Sample::now(self.root)).map(Ended::Harm)
+    }
+
+    /// Begins to keep half of the blocks, if that is not too few.
+    fn keeps_half(&mut self) -> bool {
+        if self.thinning.is_under_way() {
+            return true;
+        }
+        let level = self.streams.level();
+        let may_go_on = self.thinning.may_go_on(level);
+        if may_go_on {
+            self.blocks.extend(self.streams.take(Part::All));
+            self.streams.keep_half();
+            let blocks = std::mem::take(&mut self.blocks);
+            self.thinning.begin(blocks, level, self.own_time);
+        }
+        may_go_on
+    }
+
+    /// Puts what was thinned before what came meanwhile.
+    fn put_before(&mut self, thinned: Option<Vec<u8>>) {
+        if let Some(thinned) = thinned {
+            let meanwhile = std::mem::replace(&mut self.blocks, thinned);
+            self.blocks.extend(meanwhile);
+        }
     }
 
     fn observed(&self, probe: &Probe, ended: Option<Ended>) -> Observed {
@@ -226,6 +271,7 @@ impl<'a> Begun<'a> {
                 Some(Ended::Harm(harm)) => Some(harm.to_string()),
                 _ => None,
             },
+            scale: 1 << self.streams.level(),
         }
     }
 
@@ -306,6 +352,13 @@ impl<'a> Begun<'a> {
             "  the machine read {} from disks meanwhile",
             observed.read_in
         )?;
+        if observed.scale > 1 {
+            let scale = observed.scale;
+            writeln!(
+                out,
+                "  one page of {scale} is in it, as all do not fit (--size)"
+            )?;
+        }
         for line in self.limits(probe, observed.lost) {
             writeln!(out, "  {line}")?;
         }

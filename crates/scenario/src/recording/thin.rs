@@ -19,9 +19,9 @@ const BLOCK: u64 = 64 << 10;
 pub type OwnTime<'t> = &'t dyn Fn(&Run) -> Nanos;
 
 /// A stream that is being thinned.
-struct Thinner<'t> {
+#[derive(Clone, Debug)]
+pub struct Thinner {
     level: u32,
-    own_time: OwnTime<'t>,
     /// Of the runs since the last that was kept.
     compute: Nanos,
     sleep: Nanos,
@@ -34,17 +34,18 @@ struct Thinner<'t> {
 }
 
 impl Recorded {
-    /// Every second block, where one page stands for `1 << level` already.
+    /// Every second block of what is in it.
     #[must_use]
-    pub fn thinned(&self, level: u32, own_time: OwnTime<'_>) -> Self {
+    pub fn thinned(&self, own_time: OwnTime<'_>) -> Self {
+        let level = self.level;
         let plain = <[u8]>::to_vec;
         let mut writer = Writer::new("", &plain);
         for (number, file) in (0..).zip(&self.files) {
             writer.file(Bytes(place(number, level, file.size.0)));
         }
         for (number, stream) in (0..).zip(&self.streams) {
-            let mut thinner = Thinner::new(level, own_time);
-            let kept = stream.iter().filter_map(|run| thinner.take(run));
+            let mut thinner = Thinner::new(level);
+            let kept = stream.iter().filter_map(|run| thinner.take(&run, own_time));
             kept.for_each(|run| writer.run(number, &run));
         }
         let read = Recording::read(&writer.take(Part::All), &|_, _| None::<Vec<u8>>);
@@ -52,15 +53,17 @@ impl Recorded {
         thinned
             .streams
             .resize_with(self.streams.len(), Default::default);
+        thinned.level = level + 1;
         thinned
     }
 }
 
-impl<'t> Thinner<'t> {
-    fn new(level: u32, own_time: OwnTime<'t>) -> Self {
+impl Thinner {
+    /// For a stream in which one page stands for `1 << level`.
+    #[must_use]
+    pub fn new(level: u32) -> Self {
         Self {
             level,
-            own_time,
             compute: Nanos::ZERO,
             sleep: Nanos::ZERO,
             took: Nanos::ZERO,
@@ -70,17 +73,14 @@ impl<'t> Thinner<'t> {
         }
     }
 
-    fn take(&mut self, run: Run) -> Option<Run> {
-        self.compute += run.compute;
+    /// What is left of the next run of the stream, if anything is.
+    pub fn take(&mut self, run: &Run, own_time: OwnTime<'_>) -> Option<Run> {
+        let real_time = |run, level: u32| Nanos(own_time(run).0.saturating_mul(1 << level));
+        self.compute += run.compute + real_time(run, self.level);
         self.sleep += run.sleep;
         self.took += run.took;
-        let was = self.real_time(&run, self.level);
-        let Some(kept) = self.kept(&run) else {
-            self.compute += was;
-            return None;
-        };
-        self.compute += was;
-        self.beyond += self.real_time(&kept, self.level + 1);
+        let kept = self.kept(run)?;
+        self.beyond += real_time(&kept, self.level + 1);
         let paid = self.beyond.min(self.compute);
         self.beyond = self.beyond.saturating_sub(paid);
         let take = core::mem::take::<Nanos>;
@@ -90,11 +90,6 @@ impl<'t> Thinner<'t> {
             took: take(&mut self.took),
             ..kept
         })
-    }
-
-    /// What a run takes with those that it stands for.
-    fn real_time(&self, run: &Run, level: u32) -> Nanos {
-        Nanos((self.own_time)(run).0.saturating_mul(1 << level))
     }
 
     /// What is left of a run.
@@ -130,7 +125,9 @@ impl<'t> Thinner<'t> {
 }
 
 /// Where a byte of a file lies among the kept blocks: behind as many bytes as are kept before it.
-fn place(file: u32, level: u32, byte: u64) -> u64 {
+/// One page stands for `1 << level` before.
+#[must_use]
+pub fn place(file: u32, level: u32, byte: u64) -> u64 {
     let pair = byte / (2 * BLOCK);
     let kept = (2 * pair + picked(file, level, pair)) * BLOCK;
     pair * BLOCK + byte.saturating_sub(kept).min(BLOCK)
@@ -178,10 +175,8 @@ mod tests {
             offset: block * BLOCK,
             ..RUN
         });
-        let twice = in_order
-            .thinned(0, &|_| Nanos(400))
-            .thinned(1, &|_| Nanos(400));
-        assert_eq!(twice.files[0].size, Bytes(64 * BLOCK));
+        let twice = in_order.thinned(&|_| Nanos(400)).thinned(&|_| Nanos(400));
+        assert_eq!((twice.files[0].size, twice.level), (Bytes(64 * BLOCK), 2));
         let kept = runs(&twice);
         let offsets: Vec<u64> = kept.iter().map(|run| run.offset).collect();
         let wanted: Vec<u64> = (0..64).map(|block| block * BLOCK).collect();
@@ -199,7 +194,7 @@ mod tests {
             length: 4096,
             ..RUN
         });
-        let thinned = hot.thinned(0, &|_| Nanos(400));
+        let thinned = hot.thinned(&|_| Nanos(400));
         let kept = runs(&thinned);
         let all: u64 = kept.iter().map(|run| run.compute.0 + 2 * 400).sum();
         assert!(
@@ -220,7 +215,7 @@ mod tests {
             length: if block % 2 == 0 { BLOCK } else { 0 },
             ..RUN
         };
-        let kept = runs(&recorded(write).thinned(0, &|_| Nanos::ZERO));
+        let kept = runs(&recorded(write).thinned(&|_| Nanos::ZERO));
         assert!((40..=88).contains(&(kept.len() / 2)), "about half");
         for pair in kept.chunks(2) {
             assert_eq!([pair[0].kind, pair[1].kind], [Kind::Write, Kind::Sync]);

@@ -23,6 +23,9 @@ pub(super) fn notes(named: &str, calibration: Calibration) -> anyhow::Result<Vec
             observed.passed_over
         ));
     }
+    if observed.scale > 1 {
+        notes.push(format!("one page of {} was recorded", observed.scale));
+    }
     let harm = observed.harm.iter();
     notes.extend(harm.map(|it| format!("the recording ended itself: {it}")));
     Ok(notes)
