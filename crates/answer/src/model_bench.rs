@@ -164,9 +164,10 @@ fn settings_of(steps: &[Step], found: &mut Vec<Setting>) {
 
 /// Whether an error says what the model has not, whatever the run would come to.
 fn is_lacking_in_the_model(why: &sim::Error) -> bool {
-    use sim::Error::{Boot, Scale, TooSmall, Unknown, Unsampled, Unsupported};
-    let of_the_scenario = matches!(why, Unsupported { .. } | Unsampled { .. } | Scale { .. });
-    of_the_scenario || matches!(why, Unknown { .. } | Boot { .. } | TooSmall { .. })
+    use sim::Error::{Boot, Finer, Scale, TooSmall, Unknown, Unsampled, Unsupported};
+    let of_the_scenario = matches!(why, Unsupported { .. } | Unsampled { .. });
+    let of_the_scale = matches!(why, Scale { .. } | Finer { .. });
+    of_the_scenario || of_the_scale || matches!(why, Unknown { .. } | Boot { .. } | TooSmall { .. })
 }
 
 /// The tunable that the calibrated kernel lacks, where that is the error: a real kernel without it

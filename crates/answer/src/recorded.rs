@@ -34,6 +34,11 @@ pub(crate) fn notes(
             observed.passed_over
         ));
     }
+    if observed.scale > 1 {
+        notes.push(format!("one page of {} was recorded", observed.scale));
+    }
+    let harm = observed.harm.iter();
+    notes.extend(harm.map(|it| format!("the recording ended itself: {it}")));
     Ok(notes)
 }
 

@@ -119,6 +119,13 @@ impl VmBench {
     fn lay_out(&self, scenario: &Scenario, directory: &Path) -> Result<Vm, BenchError> {
         let machine = &scenario.machine;
         qemu::check(machine, self.timing)?;
+        let pages = 1_u64 << scenario.recorded.level;
+        if pages > 1 {
+            let what = format!("the recording has one page of {pages}, and a kernel has them all");
+            return Err(BenchError::Failed(format!(
+                "{what}: only the model performs it"
+            )));
+        }
         let recorded = scenario.machine.recorded_on.as_ref();
         let recorded = recorded.map(|disk| (disk.as_str(), &*scenario.recorded));
         let vm = Vm {

@@ -8,7 +8,6 @@ pub(crate) enum Register {
     R1,
     R2,
     R3,
-    R4,
     R6,
     R7,
     R8,
@@ -30,11 +29,8 @@ pub(crate) enum Width {
 pub(crate) enum Helper {
     MapLookup = 1,
     KtimeGetNs = 5,
-    GetCurrentPidTgid = 14,
-    GetCurrentComm = 16,
     GetCurrentTask = 35,
     ProbeReadKernel = 113,
-    RingbufOutput = 130,
     GetCurrentTaskBtf = 158,
 }
 
@@ -59,7 +55,6 @@ impl Register {
             Self::R1 => 1,
             Self::R2 => 2,
             Self::R3 => 3,
-            Self::R4 => 4,
             Self::R6 => 6,
             Self::R7 => 7,
             Self::R8 => 8,
@@ -122,11 +117,6 @@ impl Assembly {
         self.put(0x57, to.number(), 0, 0, value);
     }
 
-    /// `to >>= bits`.
-    pub(crate) fn shift_right(&mut self, to: Register, bits: i32) {
-        self.put(0x77, to.number(), 0, 0, bits);
-    }
-
     /// `to = *(from + offset)`.
     pub(crate) fn load(&mut self, width: Width, to: Register, from: Register, offset: i16) {
         self.put(0x61 | width.code(), to.number(), from.number(), offset, 0);
@@ -147,10 +137,23 @@ impl Assembly {
         self.put(0xdb, to.number(), from.number(), offset, 0);
     }
 
+    /// The same, and `from` = what was there.
+    pub(crate) fn take_atomically(&mut self, to: Register, offset: i16, from: Register) {
+        const FETCH: i32 = 1;
+        self.put(0xdb, to.number(), from.number(), offset, FETCH);
+    }
+
     /// `to` = the map with this descriptor.
     pub(crate) fn map(&mut self, to: Register, descriptor: i32) {
         const IS_MAP: u64 = 1;
         self.put(0x18, to.number(), IS_MAP, 0, descriptor);
+        self.put(0, 0, 0, 0, 0);
+    }
+
+    /// `to` points to the only value of the array with this descriptor.
+    pub(crate) fn map_value(&mut self, to: Register, descriptor: i32) {
+        const IS_VALUE: u64 = 2;
+        self.put(0x18, to.number(), IS_VALUE, 0, descriptor);
         self.put(0, 0, 0, 0, 0);
     }
 
@@ -178,17 +181,27 @@ impl Assembly {
 
     /// Jumps if `register == value`.
     pub(crate) fn jump_if(&mut self, register: Register, value: i32, to: Label) {
-        self.jump(0x15, register, value, to);
+        self.branch(0x15, register, value, to);
     }
 
     /// Jumps if `register != value`.
     pub(crate) fn jump_unless(&mut self, register: Register, value: i32, to: Label) {
-        self.jump(0x55, register, value, to);
+        self.branch(0x55, register, value, to);
     }
 
     /// Jumps if `register <= value`, both with a sign.
     pub(crate) fn jump_if_at_most(&mut self, register: Register, value: i32, to: Label) {
-        self.jump(0xd5, register, value, to);
+        self.branch(0xd5, register, value, to);
+    }
+
+    /// Jumps if `register < value`, both without a sign.
+    pub(crate) fn jump_if_below(&mut self, register: Register, value: i32, to: Label) {
+        self.branch(0xa5, register, value, to);
+    }
+
+    /// Jumps.
+    pub(crate) fn jump(&mut self, to: Label) {
+        self.branch(0x05, Register::R0, 0, to);
     }
 
     /// Jumps if `one != other`.
@@ -197,7 +210,7 @@ impl Assembly {
         self.put(0x5d, one.number(), other.number(), 0, 0);
     }
 
-    fn jump(&mut self, code: u64, register: Register, value: i32, to: Label) {
+    fn branch(&mut self, code: u64, register: Register, value: i32, to: Label) {
         self.jumps.push((self.instructions.len(), to));
         self.put(code, register.number(), 0, 0, value);
     }
@@ -215,6 +228,8 @@ mod tests {
         program.jump_if(Register::R6, 0, end);
         program.store(Width::Four, Register::Frame, -4, Register::R6);
         program.stand(end);
+        program.take_atomically(Register::R1, 16, Register::R0);
+        program.map_value(Register::R1, 5);
         program.exit();
         let bytes: Vec<[u8; 8]> = program.finish().iter().map(|at| at.to_le_bytes()).collect();
         assert_eq!(bytes[0], [0x79, 0x16, 8, 0, 0, 0, 0, 0]);
@@ -224,6 +239,12 @@ mod tests {
             "over one instruction"
         );
         assert_eq!(bytes[2], [0x63, 0x6a, 0xfc, 0xff, 0, 0, 0, 0]);
-        assert_eq!(bytes[4], [0x95, 0, 0, 0, 0, 0, 0, 0]);
+        assert_eq!(bytes[3], [0xdb, 0x01, 16, 0, 1, 0, 0, 0], "with BPF_FETCH");
+        assert_eq!(
+            bytes[4],
+            [0x18, 0x21, 0, 0, 5, 0, 0, 0],
+            "BPF_PSEUDO_MAP_VALUE"
+        );
+        assert_eq!(bytes[7], [0x95, 0, 0, 0, 0, 0, 0, 0]);
     }
 }

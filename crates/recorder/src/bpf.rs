@@ -7,7 +7,6 @@ use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd};
 
 /// Commands, by their numbers in `bpf.h`.
 const MAP_CREATE: u32 = 0;
-const MAP_LOOKUP: u32 = 1;
 const PROGRAM_LOAD: u32 = 5;
 const RAW_TRACEPOINT_OPEN: u32 = 17;
 
@@ -28,37 +27,37 @@ pub(crate) enum Attach {
     Tracepoint(&'static CStr),
 }
 
-/// A kind of map.
+/// An array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Map {
-    Array { value: u32, entries: u32 },
-    Ring { bytes: u32 },
+pub(crate) struct Array {
+    /// Bytes of a value.
+    pub(crate) value: u32,
+    pub(crate) entries: u32,
+    pub(crate) reach: Reach,
+}
+
+/// Who reaches a map.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reach {
+    Programs,
+    /// This process too, which can map it.
+    Mapped,
 }
 
 /// `union bpf_attr`, as far as it is used: 32-bit words.
 type Attributes = [u32; 36];
 
 /// Makes a map.
-pub(crate) fn map(map: Map) -> io::Result<OwnedFd> {
+pub(crate) fn map(array: Array) -> io::Result<OwnedFd> {
     const ARRAY: u32 = 2;
-    const RING: u32 = 27;
-    let mut attributes = [0; 36];
-    let head = match map {
-        Map::Array { value, entries } => [ARRAY, 4, value, entries],
-        Map::Ring { bytes } => [RING, 0, 0, bytes],
+    const MMAPABLE: u32 = 1 << 10;
+    let flags = match array.reach {
+        Reach::Programs => 0,
+        Reach::Mapped => MMAPABLE,
     };
-    attributes[..4].copy_from_slice(&head);
-    descriptor(MAP_CREATE, &attributes)
-}
-
-/// The value of an array at a place, in 64-bit words.
-pub(crate) fn value<const N: usize>(map: &OwnedFd, at: u32) -> io::Result<[u64; N]> {
-    let mut value = [0; N];
     let mut attributes = [0; 36];
-    attributes[0] = map.as_raw_fd().cast_unsigned();
-    put(&mut attributes, 2, (&raw const at).addr() as u64);
-    put(&mut attributes, 4, (&raw mut value).addr() as u64);
-    call(MAP_LOOKUP, &attributes).map(|_| value)
+    attributes[..5].copy_from_slice(&[ARRAY, 4, array.value, array.entries, flags]);
+    descriptor(MAP_CREATE, &attributes)
 }
 
 /// Loads a program and attaches it. The second descriptor holds it there.
@@ -136,7 +135,7 @@ fn call(command: u32, attributes: &Attributes) -> io::Result<c_long> {
     let size = size_of_val(attributes);
     #[expect(unsafe_code, reason = "no library that is in use has the call")]
     // SAFETY: the kernel reads the attributes, and writes only behind pointers in them, to memory
-    // that lives in the caller and is as long as the map's values or the log are said to be.
+    // that lives in the caller and is as long as the log is said to be.
     let result = unsafe { libc::syscall(libc::SYS_bpf, command, attributes.as_ptr(), size) };
     match result {
         -1 => Err(io::Error::last_os_error()),

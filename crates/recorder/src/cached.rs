@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
 use mm::units::Nanos;
-use scenario::recording::{Kind, Pack, Part, Run, Writer};
+use scenario::recording::{Kind, Pack, Part, Run, Thinner, Writer};
+
+use super::streams::thin;
 
 /// Bytes of a page.
 const PAGE: u64 = super::event::PAGE;
@@ -28,6 +30,25 @@ type Inode = (u64, u64);
 /// A bit for each page of a part.
 type Bits = [u64; PAGES as usize / 64];
 
+/// Pages of a range in one word of a part.
+struct Word {
+    /// The page of the lowest bit.
+    first: u64,
+    bits: u64,
+}
+
+/// A range, word by word.
+fn words(pages: RangeInclusive<u64>) -> impl Iterator<Item = Word> {
+    let (from, to) = (*pages.start(), *pages.end());
+    (from / 64..=to / 64).map(move |word| {
+        let first = word * 64;
+        let low = from.saturating_sub(first);
+        let high = (to - first).min(63);
+        let bits = u64::MAX >> (63 - high) & u64::MAX << low;
+        Word { first, bits }
+    })
+}
+
 /// Pages that were met, and those of them that were there before.
 #[derive(Debug, Default)]
 pub(crate) struct Cached {
@@ -42,17 +63,19 @@ pub(crate) struct Cached {
 impl Cached {
     /// Pages came in, or are written as a whole.
     pub(crate) fn added(&mut self, file: Inode, pages: RangeInclusive<u64>) {
-        pages.for_each(|page| {
-            self.meet(file, page);
-        });
+        for word in words(pages) {
+            self.meet(file, &word);
+        }
     }
 
     /// A task of a group reads pages: those that were not met were there.
     pub(crate) fn read(&mut self, file: Inode, by: (&str, u32), pages: RangeInclusive<u64>) {
         let by = (self.group(by.0), by.1);
-        for page in pages {
-            if self.meet(file, page) {
-                self.keep(by, page);
+        for word in words(pages) {
+            let mut new = self.meet(file, &word);
+            while new != 0 {
+                self.keep(by, word.first + u64::from(new.trailing_zeros()));
+                new &= new - 1;
             }
         }
     }
@@ -76,17 +99,19 @@ impl Cached {
         });
     }
 
-    /// Whether a page is met for the first time; beyond the most parts nothing is.
-    fn meet(&mut self, file: Inode, page: u64) -> bool {
-        let key = (file, page / PAGES);
-        if !self.met.contains_key(&key) && self.met.len() >= PARTS {
-            return false;
-        }
-        let part = self.met.entry(key).or_insert_with(|| Box::new([0; _]));
-        let (word, bit) = ((page % PAGES / 64) as usize, 1 << (page % 64));
-        let is_new = part[word] & bit == 0;
-        part[word] |= bit;
-        is_new
+    /// Which of the pages are met for the first time; beyond the most parts none are.
+    fn meet(&mut self, file: Inode, word: &Word) -> u64 {
+        let key = (file, word.first / PAGES);
+        let has_room = self.met.len() < PARTS;
+        let part = match self.met.get_mut(&key) {
+            Some(part) => part,
+            None if has_room => self.met.entry(key).or_insert_with(|| Box::new([0; _])),
+            None => return 0,
+        };
+        let met = &mut part[(word.first % PAGES / 64) as usize];
+        let new = word.bits & !*met;
+        *met |= word.bits;
+        new
     }
 
     /// Joins a page to the range that ends before it.
@@ -104,21 +129,32 @@ impl Cached {
         }
     }
 
-    /// The groups that read it, in the order of the blocks, and how many runs each has.
-    pub(crate) fn by_group(&self) -> Vec<(String, u64)> {
+    /// The groups that read it, in the order of the blocks, and how many runs each has of which one
+    /// page of `1 << level` is kept.
+    pub(crate) fn by_group(&self, level: u32) -> Vec<(String, u64)> {
         let mut runs = vec![0; self.groups.len()];
-        for (group, ..) in self.before.keys() {
-            runs[*group as usize] += 1;
+        for (group, _) in self.runs(level) {
+            runs[group as usize] += 1;
         }
         let all = self.groups.iter().cloned().zip(runs);
         all.filter(|(_, runs)| *runs > 0).collect()
     }
 
-    /// Reads of all that was cached, as blocks of the stream 0.
-    pub(crate) fn blocks(&self, pack: Pack<'_>) -> Vec<u8> {
+    /// Reads of all that was cached, as blocks of the stream 0, of which one page of `1 << level` is
+    /// kept.
+    pub(crate) fn blocks(&self, pack: Pack<'_>, level: u32) -> Vec<u8> {
         let mut writer = Writer::new("", pack);
         writer.take(Part::Full);
-        for (&(_, file, first), pages) in &self.before {
+        for (_, run) in self.runs(level) {
+            writer.run(0, &run);
+        }
+        writer.take(Part::All)
+    }
+
+    /// The reads of all that was cached, each with its group's number.
+    fn runs(&self, level: u32) -> impl Iterator<Item = (u32, Run)> {
+        let mut thinners: Vec<Thinner> = (0..level).map(Thinner::new).collect();
+        let reads = self.before.iter().map(|(&(group, file, first), pages)| {
             let run = Run {
                 compute: Nanos::ZERO,
                 sleep: Nanos::ZERO,
@@ -128,9 +164,11 @@ impl Cached {
                 offset: first * PAGE,
                 length: pages * PAGE,
             };
-            writer.run(0, &run);
-        }
-        writer.take(Part::All)
+            (group, run)
+        });
+        reads.filter_map(move |(group, run)| {
+            Some((group, thin(&mut thinners, run, &|_| Nanos::ZERO)?))
+        })
     }
 }
 
@@ -153,23 +191,24 @@ mod tests {
             .collect();
         assert_eq!(kept, [((0, 3, 8), 2), ((1, 3, 20), 2)]);
         assert_eq!(
-            cached.by_group(),
+            cached.by_group(0),
             [("a".to_owned(), 1), ("b".to_owned(), 1)]
         );
         cached.forget(file);
-        assert!(cached.meet(file, 8), "another file");
+        cached.read(file, ("a", 4), 60..=200);
+        assert_eq!(cached.before[&(0, 4, 60)], 141, "another file, over words");
     }
 
     #[test]
     fn a_large_file_is_several_runs() {
         let mut cached = Cached::default();
         cached.read((1, 7), ("", 0), 0..=LONGEST);
-        assert_eq!(cached.by_group(), [(String::new(), 2)]);
+        assert_eq!(cached.by_group(0), [(String::new(), 2)]);
         let plain = |bytes: &[u8]| bytes.to_vec();
         let mut writer = Writer::new("", &plain);
         writer.file(mm::units::Bytes(2 << 30));
         let mut bytes = writer.take(Part::All);
-        bytes.extend(cached.blocks(&plain));
+        bytes.extend(cached.blocks(&plain, 0));
         let read = scenario::recording::Recording::read(&bytes, &|_, _| None);
         assert_eq!(read.expect("a recording").cut, None);
     }

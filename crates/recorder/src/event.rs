@@ -3,38 +3,41 @@
 use mm::units::Nanos;
 use scenario::recording::Kind;
 
-/// An event as it lies in the ring buffer: 64-bit words, in the machine's order of bytes.
-pub(crate) const WORDS: usize = 17;
+/// An event as it lies in the ring: 64-bit words, in the machine's order of bytes.
+pub(crate) const WORDS: usize = 16;
 
 /// The length of a task's name (`TASK_COMM_LEN`).
 pub(crate) const NAME: usize = 16;
 
+/// In the place of a kind: pages came into the page cache.
+pub(crate) const ADDED: usize = Kind::ALL.len();
+
 /// Its parts, by their places in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Part {
+    /// How many events stand before it, and one: it is stored last.
+    Number,
     /// When it began and ended, by the kernel's monotonic clock.
     Began,
     Ended,
     /// The task's `se.sum_exec_runtime` at both.
     RanAtBegin,
     RanAtEnd,
-    /// The task's `nvcsw` at both: how often it has slept.
-    SleptAtBegin,
-    SleptAtEnd,
+    /// The lower half of the task's `nvcsw` at both: how often it has slept.
+    Slept,
     /// `ioac.read_bytes` of the task at the end: what it has read from disks.
     ReadFromDisks,
     /// Thread in the lower half, process in the upper.
     Task,
-    /// The inode's number, its device (`s_dev`), and its mode (`i_mode`).
+    /// The inode's number, and where its superblock is, which tells file systems apart.
     Inode,
-    Device,
-    Mode,
+    Super,
     /// `i_size`.
     Size,
     Offset,
     /// How many bytes; of what makes a file shorter, how many names it still has (`i_nlink`).
     Length,
-    /// The place of its kind in [`Kind::ALL`].
+    /// The place of its kind in [`Kind::ALL`], or [`ADDED`].
     Kind,
     /// The task's name (`comm`), in two words.
     Name,
@@ -59,10 +62,8 @@ pub struct Event {
     pub before: Task,
     /// As `before`.
     pub after: Task,
-    /// The file: device and inode.
+    /// The file: its file system, and its inode there.
     pub file: (u64, u64),
-    /// Whether it is a regular file.
-    pub is_regular: bool,
     /// Its size in bytes.
     pub size: u64,
     /// The first byte.
@@ -74,7 +75,7 @@ pub struct Event {
 /// Pages that came into the page cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Added {
-    /// The file: device and inode.
+    /// The file: its file system, and its inode there.
     pub file: (u64, u64),
     /// The first page.
     pub page: u64,
@@ -82,74 +83,73 @@ pub struct Added {
     pub pages: u64,
 }
 
-impl Added {
-    /// Its words: inode, device, first page, number of pages.
-    pub(crate) const WORDS: usize = 4;
-
-    /// Reads one; nothing where it is none.
-    #[must_use]
-    pub fn read(bytes: &[u8]) -> Option<Self> {
-        let words: [u8; Self::WORDS * 8] = bytes.try_into().ok()?;
-        let word = |at: usize| {
-            words[at * 8..]
-                .first_chunk()
-                .map(|it| u64::from_ne_bytes(*it))
-        };
-        Some(Self {
-            file: (word(1)?, word(0)?),
-            page: word(2)?,
-            pages: word(3)?,
-        })
-    }
-}
-
 /// What a task has done since it began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Task {
     /// CPU time; the kernel adds to it at each tick and switch, so it may lag by one tick.
     pub ran: Nanos,
-    /// How often it has slept (voluntary context switches).
-    pub slept: u64,
+    /// How often it has slept (voluntary context switches); the count wraps.
+    pub slept: u32,
     /// Bytes that it has read from disks; known at the end of an event only.
     pub read: u64,
 }
 
-/// `S_IFMT` and `S_IFREG`.
-const FORMAT: u64 = 0o170_000;
-const REGULAR: u64 = 0o100_000;
+/// What a program hands out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Seen {
+    /// What a task did.
+    Event(Event),
+    /// Pages that came into the page cache, for whoever it was.
+    Added(Added),
+}
+
+impl Seen {
+    /// Reads what is in the ring; nothing where it is none.
+    #[must_use]
+    pub(crate) fn read(words: &[u64; WORDS]) -> Option<Self> {
+        let part = |part: Part| words[part as usize];
+        let file = (part(Part::Super), part(Part::Inode));
+        let kind = usize::try_from(part(Part::Kind)).ok()?;
+        match Kind::ALL.get(kind) {
+            Some(&kind) => Some(Self::Event(Event::read(words, kind, file))),
+            None if kind == ADDED => Some(Self::Added(Added {
+                file,
+                page: part(Part::Offset),
+                pages: part(Part::Length),
+            })),
+            None => None,
+        }
+    }
+}
 
 impl Event {
-    /// Reads one; nothing where it is none.
-    #[must_use]
-    pub fn read(bytes: &[u8]) -> Option<Self> {
-        let part = |part: Part| {
-            let word = bytes.get(part as usize * 8..)?.first_chunk()?;
-            Some(u64::from_ne_bytes(*word))
+    fn read(words: &[u64; WORDS], kind: Kind, file: (u64, u64)) -> Self {
+        let part = |part: Part| words[part as usize];
+        let half = |word: u64, at: u32| (word >> (32 * at)) as u32;
+        let task = |ran, at| Task {
+            ran: Nanos(part(ran)),
+            slept: half(part(Part::Slept), at),
+            read: part(Part::ReadFromDisks),
         };
-        let read = part(Part::ReadFromDisks)?;
-        let task = |ran, slept| {
-            Some(Task {
-                ran: Nanos(part(ran)?),
-                slept: part(slept)?,
-                read,
-            })
-        };
-        let from = Part::Name as usize * 8;
-        Some(Self {
-            name: bytes.get(from..from + NAME)?.try_into().ok()?,
-            kind: *Kind::ALL.get(usize::try_from(part(Part::Kind)?).ok()?)?,
-            thread: part(Part::Task)? as u32,
-            process: (part(Part::Task)? >> 32) as u32,
-            began: Nanos(part(Part::Began)?),
-            ended: Nanos(part(Part::Ended)?),
-            before: task(Part::RanAtBegin, Part::SleptAtBegin)?,
-            after: task(Part::RanAtEnd, Part::SleptAtEnd)?,
-            file: (part(Part::Device)?, part(Part::Inode)?),
-            is_regular: part(Part::Mode)? & FORMAT == REGULAR,
-            size: part(Part::Size)?,
-            offset: part(Part::Offset)?,
-            length: part(Part::Length)?,
-        })
+        let mut name = [0; NAME];
+        let parts = words[Part::Name as usize..].iter();
+        for (to, word) in name.chunks_exact_mut(8).zip(parts) {
+            to.copy_from_slice(&word.to_ne_bytes());
+        }
+        Self {
+            name,
+            kind,
+            thread: half(part(Part::Task), 0),
+            process: half(part(Part::Task), 1),
+            began: Nanos(part(Part::Began)),
+            ended: Nanos(part(Part::Ended)),
+            before: task(Part::RanAtBegin, 0),
+            after: task(Part::RanAtEnd, 1),
+            file,
+            size: part(Part::Size),
+            offset: part(Part::Offset),
+            length: part(Part::Length),
+        }
     }
 }
 
@@ -170,5 +170,33 @@ impl Event {
             length: left.min(pages * PAGE),
             ..self
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_event_is_read_from_its_words() {
+        let mut words: [u64; WORDS] = std::array::from_fn(|at| at as u64);
+        words[Part::Slept as usize] = 8 << 32 | 7;
+        words[Part::Task as usize] = 20 << 32 | 21;
+        words[Part::Kind as usize] = 1;
+        words[Part::Name as usize] = u64::from_ne_bytes(*b"postgres");
+        words[Part::Name as usize + 1] = 0;
+        let Some(Seen::Event(event)) = Seen::read(&words) else {
+            panic!("an event");
+        };
+        assert_eq!(
+            (event.kind, &event.name),
+            (Kind::Write, b"postgres\0\0\0\0\0\0\0\0")
+        );
+        assert_eq!((event.thread, event.process), (21, 20));
+        assert_eq!((event.before.slept, event.after.slept), (7, 8));
+        words[Part::Kind as usize] = ADDED as u64;
+        assert!(matches!(Seen::read(&words), Some(Seen::Added(_))));
+        words[Part::Kind as usize] += 1;
+        assert_eq!(Seen::read(&words), None, "of no kind");
     }
 }

@@ -21,17 +21,14 @@ use std::os::fd::{AsRawFd as _, OwnedFd};
 
 use thiserror::Error;
 
-pub use self::event::{Added, Event, Task};
+pub use self::event::{Added, Event, Seen, Task};
 pub use self::streams::{Owner, Sees, Stream, Streams, Tally, Tasks};
 
-use self::bpf::{Attach, Map};
+use self::bpf::{Array, Attach, Reach};
 use self::btf::Btf;
 use self::hooks::{ADDED, FUNCTIONS, Hook, TRACEPOINT, When};
 use self::program::{Maker, Maps, Reading, SLOT, SLOTS};
 use self::ring::Ring;
-
-/// The ring of events, in bytes: some 30,000 events.
-const RING: usize = 4 << 20;
 
 /// What keeps tasks from being seen.
 #[derive(Debug, Error)]
@@ -56,20 +53,10 @@ pub enum ProbeError {
     },
 }
 
-/// What a program hands out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Seen {
-    /// What a task did.
-    Event(Event),
-    /// Pages that came into the page cache, for whoever it was.
-    Added(Added),
-}
-
 /// Programs that are attached. They go when it is dropped, or its process ends.
 #[derive(Debug)]
 pub struct Probe {
     ring: Ring,
-    lost: OwnedFd,
     _slots: OwnedFd,
     _programs: Vec<[OwnedFd; 2]>,
     /// The functions at which they are, or the tracepoint.
@@ -86,16 +73,19 @@ impl Probe {
     /// The kernel refuses them.
     pub fn new(types: Vec<u8>) -> Result<Self, ProbeError> {
         let btf = Btf::read(types).ok_or(ProbeError::NoTypes)?;
-        let ring = Ring::new(RING).map_err(ProbeError::Map)?;
-        let array = |value, entries| bpf::map(Map::Array { value, entries });
-        let slots = array(SLOT, SLOTS).map_err(ProbeError::Map)?;
-        let lost = array(8, 1).map_err(ProbeError::Map)?;
+        let ring = Ring::new().map_err(ProbeError::Map)?;
+        let slots = bpf::map(Array {
+            value: SLOT,
+            entries: SLOTS,
+            reach: Reach::Programs,
+        });
+        let slots = slots.map_err(ProbeError::Map)?;
         let maker = Maker {
             btf: &btf,
             maps: Maps {
                 slots: slots.as_raw_fd(),
-                ring: ring.map.as_raw_fd(),
-                lost: lost.as_raw_fd(),
+                events: ring.events.as_raw_fd(),
+                counters: ring.counters.as_raw_fd(),
             },
             reading: Reading::Loads,
             except: std::process::id(),
@@ -107,7 +97,6 @@ impl Probe {
         programs.extend(added);
         let mut probe = Self {
             ring,
-            lost,
             _slots: slots,
             _programs: programs,
             sees: Sees {
@@ -133,9 +122,11 @@ impl Probe {
                 io::Read::read_exact(&mut program, &mut page)
             });
         let (ours, mut pages) = (std::process::id(), 0);
-        self.ring.drain(|bytes| {
-            let event = Event::read(bytes).filter(|event| event.process == ours);
-            pages = event.map_or(pages, |event| event.length - event.offset);
+        self.ring.drain(|words| match Seen::read(words) {
+            Some(Seen::Event(event)) if event.process == ours => {
+                pages = event.length.saturating_sub(event.offset);
+            }
+            _ => {}
         });
         if read.is_ok() { pages } else { 0 }
     }
@@ -155,22 +146,28 @@ impl Probe {
     /// Hands over the events that are there.
     pub fn drain(&mut self, mut take: impl FnMut(Seen)) {
         let (ours, by_pages, of_one) = (std::process::id(), !self.sees.ends, self.of_one_page);
-        self.ring.drain(|bytes| match Event::read(bytes) {
-            Some(event) if event.process == ours => {}
-            Some(event) if by_pages => take(Seen::Event(event.in_bytes(of_one))),
-            Some(event) => take(Seen::Event(event)),
-            None => {
-                if let Some(added) = Added::read(bytes) {
-                    take(Seen::Added(added));
-                }
-            }
+        self.ring.drain(|words| match Seen::read(words) {
+            Some(Seen::Event(event)) if event.process == ours => {}
+            Some(Seen::Event(event)) if by_pages => take(Seen::Event(event.in_bytes(of_one))),
+            Some(seen) => take(seen),
+            None => {}
         });
     }
 
     /// How many events found no place.
     #[must_use]
     pub fn lost(&self) -> u64 {
-        bpf::value(&self.lost, 0).map_or(0, |[lost]| lost)
+        self.ring.lost()
+    }
+}
+
+/// Gives memory back that the allocator keeps for later: megabytes after the kernel's types.
+pub fn give_back() {
+    #[cfg(target_env = "gnu")]
+    #[expect(unsafe_code, reason = "the allocator's own call")]
+    // SAFETY: it gives back only what is not in use.
+    unsafe {
+        libc::malloc_trim(0);
     }
 }
 

@@ -1,12 +1,16 @@
 //! The programs: at the begin of a function the time is noted, at its end an event is handed out.
+//!
+//! An event is written where it is read: its place in the ring is taken by one atomic addition, and
+//! its number, stored last, says that it is whole. So there is no lock, no copy and no helper.
 
 use scenario::recording::Kind;
 
 use super::assembly::{Assembly, Helper, Label, Register, Width};
 use super::btf::Btf;
-use super::event::{Added, NAME, Part, WORDS};
+use super::event::{ADDED, Part};
 use super::hooks::{Hook, Of, Range, When};
-use Register::{Frame, R0, R1, R2, R3, R4, R6, R7, R8, R9};
+use super::ring::{EVENTS, HEAD, LOST, ROOM, TAIL};
+use Register::{Frame, R0, R1, R2, R3, R6, R7, R8, R9};
 
 /// How many tasks can be within a function at once: slots, by the lowest bits of the thread.
 pub(crate) const SLOTS: u32 = 1 << 14;
@@ -15,22 +19,29 @@ pub(crate) const SLOTS: u32 = 1 << 14;
 pub(crate) const SLOT: u32 = 4 * WORD as u32;
 
 const WORD: i16 = 8;
+const HALF: i16 = 4;
 
-/// The event lies at the end of the stack; below it what is read, and a key.
-const EVENT: i16 = -(WORDS as i16) * WORD;
-const READ: i16 = EVENT - WORD;
+/// On the stack: the time, the number of the event, what is read, and a key.
+const NOW: i16 = -WORD;
+const NUMBER: i16 = NOW - WORD;
+const READ: i16 = NUMBER - WORD;
 const KEY: i16 = READ - WORD;
 
 /// `IOCB_DIRECT`, past the page cache.
 const DIRECT: i32 = 1 << 17;
 
+/// `S_IFMT` and `S_IFREG`.
+const FORMAT: i32 = 0o170_000;
+const REGULAR: i32 = 0o100_000;
+
 /// The maps that programs share.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Maps {
     pub(crate) slots: i32,
-    pub(crate) ring: i32,
-    /// One word: how many events found the ring full.
-    pub(crate) lost: i32,
+    /// The events.
+    pub(crate) events: i32,
+    /// How far they are written and read, and how many found no place.
+    pub(crate) counters: i32,
 }
 
 /// How memory of the kernel is read.
@@ -52,7 +63,9 @@ pub(crate) struct Maker<'a> {
     pub(crate) except: u32,
 }
 
-/// A program that is being made; nothing comes of it where BTF lacks what it needs.
+/// A program that is being made; nothing comes of it where BTF lacks what it needs. `R6` has the
+/// arguments; of a program that hands out an event `R7` has the inode, `R8` the task, and `R9` the
+/// event.
 struct Program<'a> {
     of: Maker<'a>,
     code: Assembly,
@@ -63,11 +76,24 @@ impl Maker<'_> {
     /// What runs at the begin of a function whose end is waited for.
     pub(crate) fn begin(&self) -> Option<Vec<u64>> {
         let mut program = Program::new(*self);
-        program.slot();
+        program.task();
+        program.only_others()?;
+        program.now();
+        program.slot()?;
         let code = &mut program.code;
-        code.load(Width::Eight, R1, Frame, EVENT + at(Part::Task));
-        code.store(Width::Eight, R9, 0, R1);
-        program.now(R9, WORD)?;
+        code.copy(R9, R0);
+        code.store(Width::Four, R9, 0, R2);
+        code.load(Width::Eight, R1, Frame, NOW);
+        code.store(Width::Eight, R9, WORD, R1);
+        let members = [
+            (HALF, "tgid", Width::Four),
+            (2 * WORD, "se.sum_exec_runtime", Width::Eight),
+            (3 * WORD, "nvcsw", Width::Eight),
+        ];
+        for (place, name, width) in members {
+            program.member(R1, R8, ("task_struct", name), width)?;
+            program.code.store(width, R9, place, R1);
+        }
         Some(program.finish())
     }
 
@@ -75,39 +101,35 @@ impl Maker<'_> {
     pub(crate) fn event(&self, hook: &Hook) -> Option<Vec<u64>> {
         let mut program = Program::new(*self);
         program.only(hook);
-        match hook.when {
-            When::Both => program.slot(),
-            When::End | When::Begin => program.task(),
+        program.task();
+        if hook.when != When::Both {
+            program.only_others()?;
         }
-        program.now(Frame, EVENT + at(Part::Ended))?;
-        program.read_from_disks()?;
-        program.began(hook.when);
+        program.inode(hook)?;
+        program.only_regular()?;
+        program.now();
+        program.place();
+        program.done()?;
+        program.began(hook.when)?;
         program.range(hook)?;
-        program.file(hook)?;
-        program.name();
+        program.file()?;
         let kind = Kind::ALL.iter().position(|&kind| kind == hook.kind)?;
-        program
-            .code
-            .store_value(Frame, EVENT + at(Part::Kind), kind as i32);
-        program.send(WORDS);
+        program.send(kind as i32);
         Some(program.finish())
     }
 
     /// What hands out the pages of a folio that came into the page cache.
     pub(crate) fn added(&self) -> Option<Vec<u64>> {
         let mut program = Program::new(*self);
-        program.argument(R7, 0);
-        program.member(R1, R7, ("folio", "index"), Width::Eight)?;
-        program
-            .code
-            .store(Width::Eight, Frame, EVENT + 2 * WORD, R1);
-        program.pages_of_folio()?;
-        program.member(R7, R7, ("folio", "mapping"), Width::Eight)?;
+        program.argument(R8, 0);
+        program.member(R7, R8, ("folio", "mapping"), Width::Eight)?;
         program.host()?;
-        program.member(R1, R7, ("inode", "i_ino"), Width::Eight)?;
-        program.code.store(Width::Eight, Frame, EVENT, R1);
-        program.device(EVENT + WORD)?;
-        program.send(Added::WORDS);
+        program.place();
+        program.member(R1, R8, ("folio", "index"), Width::Eight)?;
+        program.put(Part::Offset, R1);
+        program.pages_of_folio()?;
+        program.file()?;
+        program.send(ADDED as i32);
         Some(program.finish())
     }
 }
@@ -118,7 +140,6 @@ fn at(part: Part) -> i16 {
 }
 
 impl<'a> Program<'a> {
-    /// `R6` has the arguments from here on.
     fn new(of: Maker<'a>) -> Self {
         let mut code = Assembly::default();
         let end = code.label();
@@ -141,11 +162,15 @@ impl<'a> Program<'a> {
         width: Width,
     ) -> Option<()> {
         let offset = i16::try_from(self.of.btf.offset(structure, path)?).ok()?;
+        self.load(to, from, offset, width);
+        Some(())
+    }
+
+    fn load(&mut self, to: Register, from: Register, offset: i16, width: Width) {
         match self.of.reading {
             Reading::Loads => self.code.load(width, to, from, offset),
             Reading::Helper => self.read(to, from, offset, width),
         }
-        Some(())
     }
 
     /// The same by a helper, from any address.
@@ -171,8 +196,13 @@ impl<'a> Program<'a> {
         self.code.load(Width::Eight, to, R6, number * WORD);
     }
 
+    /// Puts a part into the event.
     fn put(&mut self, part: Part, from: Register) {
-        self.code.store(Width::Eight, Frame, EVENT + at(part), from);
+        self.code.store(Width::Eight, R9, at(part), from);
+    }
+
+    fn put_half(&mut self, part: Part, half: i16, from: Register) {
+        self.code.store(Width::Four, R9, at(part) + half, from);
     }
 
     /// Ends where an argument is not what is wanted, or nothing was read or written.
@@ -193,164 +223,204 @@ impl<'a> Program<'a> {
         }
     }
 
-    /// Notes the task; ends if it is ours.
+    /// `R8` = the task.
     fn task(&mut self) {
-        self.code.call(Helper::GetCurrentPidTgid);
-        self.put(Part::Task, R0);
-        self.code.shift_right(R0, 32);
-        let (end, except) = (self.end, self.of.except.cast_signed());
-        self.code.jump_if(R0, except, end);
-    }
-
-    /// `R9` = the slot of the task.
-    fn slot(&mut self) {
-        self.task();
-        let (maps, end) = (self.of.maps, self.end);
-        let code = &mut self.code;
-        code.load(Width::Eight, R1, Frame, EVENT + at(Part::Task));
-        code.and(R1, SLOTS as i32 - 1);
-        code.store(Width::Four, Frame, KEY, R1);
-        code.map(R1, maps.slots);
-        code.copy(R2, Frame);
-        code.add(R2, i32::from(KEY));
-        code.call(Helper::MapLookup);
-        code.jump_if(R0, 0, end);
-        code.copy(R9, R0);
-    }
-
-    /// Three words from `to` on: the time, what the task has run, how often it has slept. On the
-    /// stack they lie two apart, as the event has begin and end beside each other. `R8` = the task.
-    fn now(&mut self, to: Register, from: i16) -> Option<()> {
-        let step = if to == Frame { 2 * WORD } else { WORD };
-        self.code.call(Helper::KtimeGetNs);
-        self.code.store(Width::Eight, to, from, R0);
         self.code.call(match self.of.reading {
             Reading::Loads => Helper::GetCurrentTaskBtf,
             Reading::Helper => Helper::GetCurrentTask,
         });
         self.code.copy(R8, R0);
+    }
+
+    /// Ends if the task is ours.
+    fn only_others(&mut self) -> Option<()> {
+        self.member(R1, R8, ("task_struct", "tgid"), Width::Four)?;
+        let (end, except) = (self.end, self.of.except.cast_signed());
+        self.code.jump_if(R1, except, end);
+        Some(())
+    }
+
+    /// Notes the time on the stack.
+    fn now(&mut self) {
+        self.code.call(Helper::KtimeGetNs);
+        self.code.store(Width::Eight, Frame, NOW, R0);
+    }
+
+    /// `R0` = the slot of the task, `R2` = its thread. For programs at functions.
+    fn slot(&mut self) -> Option<()> {
+        self.member(R1, R8, ("task_struct", "pid"), Width::Four)?;
+        self.code.and(R1, SLOTS as i32 - 1);
+        self.look_up(self.of.maps.slots);
+        self.member(R2, R8, ("task_struct", "pid"), Width::Four)
+    }
+
+    /// `R0` = what an array has at the place in `R1`; the kernel does it without a call.
+    fn look_up(&mut self, map: i32) {
+        let end = self.end;
+        let code = &mut self.code;
+        code.store(Width::Four, Frame, KEY, R1);
+        code.map(R1, map);
+        code.copy(R2, Frame);
+        code.add(R2, i32::from(KEY));
+        code.call(Helper::MapLookup);
+        code.jump_if(R0, 0, end);
+    }
+
+    /// `R9` = the place of the next event; where there is none, the event is counted as lost.
+    fn place(&mut self) {
+        let (maps, end) = (self.of.maps, self.end);
+        let code = &mut self.code;
+        let has_room = code.label();
+        code.map_value(R1, maps.counters);
+        code.load(Width::Eight, R2, R1, HEAD);
+        code.load(Width::Eight, R3, R1, TAIL);
+        code.subtract(R2, R3);
+        code.set(R0, 1);
+        code.jump_if_below(R2, ROOM as i32, has_room);
+        code.add_atomically(R1, LOST, R0);
+        code.jump(end);
+        code.stand(has_room);
+        code.take_atomically(R1, HEAD, R0);
+        code.store(Width::Eight, Frame, NUMBER, R0);
+        code.copy(R1, R0);
+        code.and(R1, EVENTS as i32 - 1);
+        self.look_up(maps.events);
+        self.code.copy(R9, R0);
+    }
+
+    /// What the task has done until now, and its name.
+    fn done(&mut self) -> Option<()> {
+        self.code.load(Width::Eight, R1, Frame, NOW);
+        self.put(Part::Ended, R1);
         self.member(R1, R8, ("task_struct", "se.sum_exec_runtime"), Width::Eight)?;
-        self.code.store(Width::Eight, to, from + step, R1);
+        self.put(Part::RanAtEnd, R1);
         self.member(R1, R8, ("task_struct", "nvcsw"), Width::Eight)?;
-        self.code.store(Width::Eight, to, from + 2 * step, R1);
+        self.put_half(Part::Slept, HALF, R1);
+        self.read_from_disks()?;
+        let name = i16::try_from(self.of.btf.offset("task_struct", "comm")?).ok()?;
+        for word in [0, WORD] {
+            self.load(R1, R8, name + word, Width::Eight);
+            self.code.store(Width::Eight, R9, at(Part::Name) + word, R1);
+        }
         Some(())
     }
 
     /// Where the kernel counts no input and output of tasks, nothing was read.
     fn read_from_disks(&mut self) -> Option<()> {
-        self.code.set(R1, 0);
-        if self
-            .of
-            .btf
-            .offset("task_struct", "ioac.read_bytes")
-            .is_some()
-        {
-            self.member(R1, R8, ("task_struct", "ioac.read_bytes"), Width::Eight)?;
+        let counted = ("task_struct", "ioac.read_bytes");
+        match self.of.btf.offset(counted.0, counted.1) {
+            Some(_) => self.member(R1, R8, counted, Width::Eight)?,
+            None => self.code.set(R1, 0),
         }
         self.put(Part::ReadFromDisks, R1);
         Some(())
     }
 
-    /// The begin is the slot's if it is this task's, else the end.
-    fn began(&mut self, when: When) {
-        let parts = [
+    /// Who it is, and when it began: as the slot says if it is this task's, else at its end.
+    fn began(&mut self, when: When) -> Option<()> {
+        let (other, known) = (self.code.label(), self.code.label());
+        if when == When::Both {
+            self.slot()?;
+            self.code.load(Width::Four, R1, R0, 0);
+            self.code.jump_if_different(R1, R2, other);
+            let parts = [Part::Task, Part::Began, Part::RanAtBegin];
+            for (place, part) in (0..).zip(parts) {
+                self.code.load(Width::Eight, R1, R0, place * WORD);
+                self.put(part, R1);
+            }
+            self.code.load(Width::Eight, R1, R0, 3 * WORD);
+            self.put_half(Part::Slept, 0, R1);
+            self.code.jump(known);
+        }
+        self.code.stand(other);
+        for (half, name) in [(0, "pid"), (HALF, "tgid")] {
+            self.member(R1, R8, ("task_struct", name), Width::Four)?;
+            self.put_half(Part::Task, half, R1);
+        }
+        let ends = [
             (Part::Began, Part::Ended),
             (Part::RanAtBegin, Part::RanAtEnd),
-            (Part::SleptAtBegin, Part::SleptAtEnd),
         ];
-        let done = self.code.label();
-        for (begin, end) in parts {
-            self.code.load(Width::Eight, R1, Frame, EVENT + at(end));
+        for (begin, end) in ends {
+            self.code.load(Width::Eight, R1, R9, at(end));
             self.put(begin, R1);
         }
-        if when == When::Both {
-            self.code.load(Width::Eight, R1, R9, 0);
-            self.code
-                .load(Width::Eight, R2, Frame, EVENT + at(Part::Task));
-            self.code.jump_if_different(R1, R2, done);
-            for (place, (begin, _)) in (1..).zip(parts) {
-                self.code.load(Width::Eight, R1, R9, place * WORD);
-                self.put(begin, R1);
-            }
-        }
-        self.code.stand(done);
-    }
-
-    /// `R9` is lost.
-    fn range(&mut self, hook: &Hook) -> Option<()> {
-        self.code.set(R9, 0);
-        self.put(Part::Length, R9);
-        self.argument(R7, 0);
-        match hook.range {
-            Range::Moved | Range::Next | Range::MovedBehind(_) => self.returned(hook)?,
-            Range::Given(first, length) => {
-                self.argument(R9, first);
-                self.argument(R1, length);
-                self.put(Part::Length, R1);
-            }
-            Range::From(first) => self.argument(R9, first),
-            Range::Pages(first, last) => self.pages(first, last),
-            Range::Whole => {}
-        }
-        self.put(Part::Offset, R9);
+        self.code.load(Width::Four, R1, R9, at(Part::Slept) + HALF);
+        self.put_half(Part::Slept, 0, R1);
+        self.code.stand(known);
         Some(())
     }
 
-    /// As many bytes as were returned. `R9` = the first; `R7` is the first argument.
-    fn returned(&mut self, hook: &Hook) -> Option<()> {
-        if hook.file == Of::Iocb {
-            let end = self.end;
-            self.member(R9, R7, ("kiocb", "ki_flags"), Width::Four)?;
-            self.code.and(R9, DIRECT);
-            self.code.jump_unless(R9, 0, end);
-            self.member(R9, R7, ("kiocb", "ki_pos"), Width::Eight)?;
+    /// `R9` has the event, `R7` the inode.
+    fn range(&mut self, hook: &Hook) -> Option<()> {
+        match hook.range {
+            Range::Moved | Range::Next | Range::MovedBehind(_) => self.returned(hook)?,
+            Range::Given(first, second) | Range::Pages(first, second) => {
+                for (part, number) in [(Part::Offset, first), (Part::Length, second)] {
+                    self.argument(R1, number);
+                    self.put(part, R1);
+                }
+            }
+            Range::From(first) => {
+                self.argument(R1, first);
+                self.put(Part::Offset, R1);
+                self.member(R1, R7, ("inode", "i_nlink"), Width::Four)?;
+                self.put(Part::Length, R1);
+            }
+            Range::Whole => {
+                self.code.store_value(R9, at(Part::Offset), 0);
+                self.code.store_value(R9, at(Part::Length), 0);
+            }
         }
-        if let Range::MovedBehind(argument) = hook.range {
-            self.argument(R9, argument);
-            self.read(R9, R9, 0, Width::Eight);
+        Some(())
+    }
+
+    /// As many bytes as were returned.
+    fn returned(&mut self, hook: &Hook) -> Option<()> {
+        match hook.range {
+            // Only a helper reads what an argument points to that is no structure.
+            Range::MovedBehind(argument) => {
+                self.argument(R2, argument);
+                self.read(R2, R2, 0, Width::Eight);
+            }
+            _ => {
+                self.argument(R2, 0);
+                self.member(R2, R2, ("kiocb", "ki_pos"), Width::Eight)?;
+            }
         }
         self.argument(R1, hook.arguments);
         self.put(Part::Length, R1);
         if hook.range != Range::Next {
-            self.code.subtract(R9, R1);
+            self.code.subtract(R2, R1);
         }
+        self.put(Part::Offset, R2);
         Some(())
     }
 
-    /// Pages are handed out as they are: a word each, first and last.
-    fn pages(&mut self, first: i16, last: i16) {
-        self.argument(R9, first);
-        self.argument(R1, last);
-        self.put(Part::Length, R1);
+    /// `R7` = the inode of the first argument; ends where it goes past the page cache.
+    fn inode(&mut self, hook: &Hook) -> Option<()> {
+        self.argument(R7, 0);
+        if hook.file == Of::Mapping {
+            self.only_with_pages(hook)?;
+            return self.host();
+        }
+        if hook.file == Of::Iocb {
+            let end = self.end;
+            self.member(R1, R7, ("kiocb", "ki_flags"), Width::Four)?;
+            self.code.and(R1, DIRECT);
+            self.code.jump_unless(R1, 0, end);
+            self.member(R7, R7, ("kiocb", "ki_filp"), Width::Eight)?;
+        }
+        self.member(R7, R7, ("file", "f_inode"), Width::Eight)
     }
 
-    /// The inode of the first argument, which is in `R7`.
-    fn file(&mut self, hook: &Hook) -> Option<()> {
-        match hook.file {
-            Of::Iocb => {
-                self.member(R8, R7, ("kiocb", "ki_filp"), Width::Eight)?;
-                self.member(R7, R8, ("file", "f_inode"), Width::Eight)?;
-            }
-            Of::Opened => self.member(R7, R7, ("file", "f_inode"), Width::Eight)?,
-            Of::Mapping => {
-                self.only_with_pages(hook)?;
-                self.host()?;
-            }
-        }
-        let parts = [
-            (Part::Inode, "i_ino", Width::Eight),
-            (Part::Size, "i_size", Width::Eight),
-            (Part::Mode, "i_mode", Width::Two),
-        ];
-        for (part, name, width) in parts {
-            self.member(R1, R7, ("inode", name), width)?;
-            self.put(part, R1);
-        }
-        if hook.kind == Kind::Truncate {
-            self.member(R1, R7, ("inode", "i_nlink"), Width::Four)?;
-            self.put(Part::Length, R1);
-        }
-        self.device(EVENT + at(Part::Device))
+    /// Ends unless the inode is that of a regular file.
+    fn only_regular(&mut self) -> Option<()> {
+        let end = self.end;
+        self.member(R1, R7, ("inode", "i_mode"), Width::Two)?;
+        self.code.and(R1, FORMAT);
+        self.code.jump_unless(R1, REGULAR, end);
+        Some(())
     }
 
     /// `R7` = the inode of the mapping in `R7`; ends where there is none.
@@ -362,15 +432,21 @@ impl<'a> Program<'a> {
         Some(())
     }
 
-    /// Puts the device of the inode in `R7` onto the stack.
-    fn device(&mut self, to: i16) -> Option<()> {
-        self.member(R8, R7, ("inode", "i_sb"), Width::Eight)?;
-        self.member(R1, R8, ("super_block", "s_dev"), Width::Four)?;
-        self.code.store(Width::Eight, Frame, to, R1);
+    /// Which file it is, and how large.
+    fn file(&mut self) -> Option<()> {
+        let parts = [
+            (Part::Inode, "i_ino"),
+            (Part::Size, "i_size"),
+            (Part::Super, "i_sb"),
+        ];
+        for (part, name) in parts {
+            self.member(R1, R7, ("inode", name), Width::Eight)?;
+            self.put(part, R1);
+        }
         Some(())
     }
 
-    /// Puts how many pages the folio in `R7` has onto the stack: one, unless it is large.
+    /// Puts how many pages the folio in `R8` has into the event: one, unless it is large.
     fn pages_of_folio(&mut self) -> Option<()> {
         let btf = self.of.btf;
         let head = 1
@@ -382,13 +458,13 @@ impl<'a> Program<'a> {
             .into_iter()
             .find(|name| btf.offset("folio", name).is_some())?;
         let small = self.code.label();
-        self.code.set(R8, 1);
-        self.member(R1, R7, ("folio", "flags"), Width::Eight)?;
+        self.code.store_value(R9, at(Part::Length), 1);
+        self.member(R1, R8, ("folio", "flags"), Width::Eight)?;
         self.code.and(R1, head);
         self.code.jump_if(R1, 0, small);
-        self.member(R8, R7, ("folio", number), Width::Four)?;
+        self.member(R1, R8, ("folio", number), Width::Four)?;
+        self.put(Part::Length, R1);
         self.code.stand(small);
-        self.code.store(Width::Eight, Frame, EVENT + 3 * WORD, R8);
         Some(())
     }
 
@@ -402,33 +478,12 @@ impl<'a> Program<'a> {
         Some(())
     }
 
-    fn name(&mut self) {
+    /// The event is whole: its number is one more than how many stand before it.
+    fn send(&mut self, kind: i32) {
         let code = &mut self.code;
-        code.copy(R1, Frame);
-        code.add(R1, i32::from(EVENT + at(Part::Name)));
-        code.set(R2, NAME as i32);
-        code.call(Helper::GetCurrentComm);
-    }
-
-    /// Hands the event out, or counts it as lost. Nobody is woken.
-    fn send(&mut self, words: usize) {
-        const NO_WAKEUP: i32 = 1;
-        let (maps, end) = (self.of.maps, self.end);
-        let code = &mut self.code;
-        code.map(R1, maps.ring);
-        code.copy(R2, Frame);
-        code.add(R2, i32::from(EVENT));
-        code.set(R3, words as i32 * i32::from(WORD));
-        code.set(R4, NO_WAKEUP);
-        code.call(Helper::RingbufOutput);
-        code.jump_if(R0, 0, end);
-        code.store_value(Frame, KEY, 0);
-        code.map(R1, maps.lost);
-        code.copy(R2, Frame);
-        code.add(R2, i32::from(KEY));
-        code.call(Helper::MapLookup);
-        code.jump_if(R0, 0, end);
-        code.set(R1, 1);
-        code.add_atomically(R0, 0, R1);
+        code.store_value(R9, at(Part::Kind), kind);
+        code.load(Width::Eight, R1, Frame, NUMBER);
+        code.add(R1, 1);
+        code.store(Width::Eight, R9, at(Part::Number), R1);
     }
 }

@@ -1,66 +1,75 @@
-//! The ring buffer in which programs hand out events (`Documentation/bpf/ringbuf.rst`).
+//! The ring in which programs hand out events: an array of them that this process has mapped, and
+//! counters beside it. A program takes a place by an atomic addition and stores the number of the
+//! event last. Unlike the kernel's own (`Documentation/bpf/ringbuf.rst`) this one has no lock.
 
 use std::io;
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 
-use super::bpf::{self, Map};
+use super::bpf::{self, Array, Reach};
+use super::event::WORDS;
 
-/// Flags in the length of a record: it is being written, or was given up.
-const BUSY: u32 = 1 << 31;
-const DISCARDED: u32 = 1 << 30;
+/// How many events there are places for: 8 MiB, a fifth of a second at 300,000 a second.
+pub(crate) const EVENTS: u32 = 1 << 16;
 
-/// The head of a record: its length, and where it lies.
-const HEAD: usize = 8;
+/// How many may wait. Between the look and the addition other tasks may take places too: as many
+/// as can be within a program at once, far fewer than this leaves.
+pub(crate) const ROOM: u32 = EVENTS - (1 << 12);
 
-/// A mapping that is given back.
+/// Counters, by their places in bytes: events that were begun, those that found no place, and on a
+/// line of its own how many were read.
+pub(crate) const HEAD: i16 = 0;
+pub(crate) const LOST: i16 = 8;
+pub(crate) const TAIL: i16 = 64;
+const COUNTERS: u32 = 128;
+
+const WORD: usize = size_of::<u64>();
+
+/// A mapping of words, which is given back.
 #[derive(Debug)]
 struct Mapping {
-    address: NonNull<u8>,
-    length: usize,
+    address: NonNull<AtomicU64>,
+    words: usize,
 }
 
-/// The ring buffer, mapped.
+/// The ring, mapped.
 #[derive(Debug)]
 pub(crate) struct Ring {
-    /// The map that programs name.
-    pub(crate) map: OwnedFd,
-    /// How far it was read.
-    consumer: Mapping,
-    /// How far it is written; behind that page the records, twice, so that none is broken in two.
-    producer: Mapping,
-    page: usize,
-    bytes: usize,
+    /// The maps that programs name.
+    pub(crate) events: OwnedFd,
+    pub(crate) counters: OwnedFd,
+    slots: Mapping,
+    counts: Mapping,
 }
 
 impl Mapping {
-    fn new(map: &OwnedFd, length: usize, protection: ProtFlags, offset: u64) -> io::Result<Self> {
+    fn new(map: &OwnedFd, bytes: usize) -> io::Result<Self> {
         #[expect(unsafe_code, reason = "mmap")]
         // SAFETY: the kernel chooses the address, so no other object is overlaid.
         let address = unsafe {
             mmap(
                 std::ptr::null_mut(),
-                length,
-                protection,
+                bytes,
+                ProtFlags::READ.union(ProtFlags::WRITE),
                 MapFlags::SHARED,
                 map.as_fd(),
-                offset,
+                0,
             )
         }?;
         let address = NonNull::new(address.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
-        Ok(Self { address, length })
+        let words = bytes / WORD;
+        Ok(Self { address, words })
     }
 
-    /// The counter at the begin of the mapping.
-    fn counter(&self) -> &AtomicU64 {
-        #[expect(unsafe_code, reason = "the kernel shares it")]
-        // SAFETY: a mapping is aligned to a page, is longer than eight bytes, and lives as long as
-        // `self`; the kernel changes it with atomic operations only.
+    fn words(&self) -> &[AtomicU64] {
+        #[expect(unsafe_code, reason = "the kernel shares them")]
+        // SAFETY: a mapping is aligned to a page, has so many words, and lives as long as `self`;
+        // whoever changes them changes whole words.
         unsafe {
-            self.address.cast::<AtomicU64>().as_ref()
+            std::slice::from_raw_parts(self.address.as_ptr(), self.words)
         }
     }
 }
@@ -69,77 +78,57 @@ impl Drop for Mapping {
     fn drop(&mut self) {
         #[expect(unsafe_code, reason = "munmap")]
         // SAFETY: it was mapped with this length, and what borrowed from it borrowed `self`.
-        let _ = unsafe { munmap(self.address.as_ptr().cast(), self.length) };
+        let _ = unsafe { munmap(self.address.as_ptr().cast(), self.words * WORD) };
     }
 }
 
 impl Ring {
-    /// A ring of this many bytes: a power of two, and whole pages.
-    pub(crate) fn new(bytes: usize) -> io::Result<Self> {
-        let map = bpf::map(Map::Ring {
-            bytes: bytes as u32,
-        })?;
-        let page = rustix::param::page_size();
-        let both = ProtFlags::READ.union(ProtFlags::WRITE);
-        let consumer = Mapping::new(&map, page, both, 0)?;
-        let producer = Mapping::new(&map, page + 2 * bytes, ProtFlags::READ, page as u64)?;
+    pub(crate) fn new() -> io::Result<Self> {
+        let array = |value: u32, entries| {
+            let reach = Reach::Mapped;
+            let map = bpf::map(Array {
+                value,
+                entries,
+                reach,
+            })?;
+            let mapping = Mapping::new(&map, value as usize * entries as usize)?;
+            io::Result::Ok((map, mapping))
+        };
+        let (events, slots) = array((WORDS * WORD) as u32, EVENTS)?;
+        let (counters, counts) = array(COUNTERS, 1)?;
         Ok(Self {
-            map,
-            consumer,
-            producer,
-            page,
-            bytes,
+            events,
+            counters,
+            slots,
+            counts,
         })
     }
 
-    /// Hands over all records that are there.
-    pub(crate) fn drain(&mut self, mut take: impl FnMut(&[u8])) {
-        let end = self.producer.counter().load(Ordering::Acquire);
-        let mut at = self.consumer.counter().load(Ordering::Relaxed);
-        while at < end {
-            let start = self.page + (at as usize & (self.bytes - 1));
-            let length = self.length(start).load(Ordering::Acquire);
-            if length & BUSY != 0 {
-                break;
-            }
-            let bytes = (length & !DISCARDED) as usize;
-            if length & DISCARDED == 0 {
-                take(self.record(start + HEAD, bytes.min(self.bytes)));
-            }
-            at += (HEAD + bytes).next_multiple_of(8) as u64;
-            self.consumer.counter().store(at, Ordering::Release);
+    fn counter(&self, at: i16) -> &AtomicU64 {
+        &self.counts.words()[at as usize / WORD]
+    }
+
+    /// How many events found no place.
+    pub(crate) fn lost(&self) -> u64 {
+        self.counter(LOST).load(Ordering::Relaxed)
+    }
+
+    /// Hands over all events that are there, up to the first that is not whole.
+    pub(crate) fn drain(&mut self, mut take: impl FnMut(&[u64; WORDS])) {
+        let tail = self.counter(TAIL);
+        let mut at = tail.load(Ordering::Relaxed);
+        while let Some(event) = self.event(at) {
+            take(&event);
+            at += 1;
+            tail.store(at, Ordering::Release);
         }
     }
 
-    /// The length of a record whose head is at this place of the producer's mapping.
-    fn length(&self, at: usize) -> &AtomicU32 {
-        assert!(
-            at + HEAD <= self.producer.length,
-            "the head lies in the mapping"
-        );
-        #[expect(unsafe_code, reason = "the kernel shares it")]
-        // SAFETY: it lies in the mapping, as asserted; heads are aligned to eight bytes; the kernel
-        // changes it with atomic operations only.
-        unsafe {
-            self.producer
-                .address
-                .byte_add(at)
-                .cast::<AtomicU32>()
-                .as_ref()
-        }
-    }
-
-    /// A record that is finished.
-    fn record(&self, at: usize, bytes: usize) -> &[u8] {
-        assert!(
-            at + bytes <= self.producer.length,
-            "the record lies in the mapping"
-        );
-        #[expect(unsafe_code, reason = "the kernel shares it")]
-        // SAFETY: it lies in the mapping, as asserted, and is not written again before the counter
-        // of the consumer is behind it, which `drain` moves after the slice is given back.
-        unsafe {
-            std::slice::from_raw_parts(self.producer.address.byte_add(at).as_ptr(), bytes)
-        }
+    /// The event behind as many others.
+    fn event(&self, before: u64) -> Option<[u64; WORDS]> {
+        let place = (before % u64::from(EVENTS)) as usize * WORDS;
+        let words = &self.slots.words()[place..place + WORDS];
+        let is_whole = words[0].load(Ordering::Acquire) == before + 1;
+        is_whole.then(|| std::array::from_fn(|at| words[at].load(Ordering::Relaxed)))
     }
 }

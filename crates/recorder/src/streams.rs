@@ -3,9 +3,10 @@
 //! ran at once.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use mm::units::{Bytes, Nanos};
-use scenario::recording::{Kind, Pack, Part, Run, Writer};
+use scenario::recording::{Kind, OwnTime, Pack, Part, Run, Thinner, Writer, place};
 
 use super::cached::Cached;
 use super::event::{Added, Event, NAME, PAGE, Task};
@@ -99,7 +100,6 @@ pub struct Tally {
 }
 
 /// Writes the streams of events.
-#[derive(Debug)]
 pub struct Streams<'p> {
     writer: Writer<'p>,
     /// When the recording began, by the kernel's monotonic clock.
@@ -107,7 +107,13 @@ pub struct Streams<'p> {
     sees_ends: bool,
     by_thread: BTreeMap<u32, usize>,
     all: Vec<Stream>,
+    /// One page of `1 << level` is kept: by stream, a thinner for each level.
+    level: u32,
+    thinners: Vec<Vec<Thinner>>,
+    own_time: OwnTime<'p>,
     files: BTreeMap<(u64, u64), u32>,
+    /// Files that have a number.
+    numbered: u32,
     /// Where pages that come in are seen.
     cached: Option<Cached>,
     /// The size of all files together, each when it was first met.
@@ -115,10 +121,16 @@ pub struct Streams<'p> {
     tally: Tally,
 }
 
+impl fmt::Debug for Streams<'_> {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(to, "{:?} in {} streams", self.tally, self.all.len())
+    }
+}
+
 impl<'p> Streams<'p> {
     /// Begins.
     #[must_use]
-    pub fn new(began: Nanos, probe: Sees, pack: Pack<'p>) -> Self {
+    pub fn new(began: Nanos, probe: Sees, pack: Pack<'p>, own_time: OwnTime<'p>) -> Self {
         let mut writer = Writer::new("", pack);
         // The text comes when the recording is put together.
         writer.take(Part::Full);
@@ -129,7 +141,11 @@ impl<'p> Streams<'p> {
             cached: probe.added.then(Cached::default),
             by_thread: BTreeMap::new(),
             all: Vec::new(),
+            level: 0,
+            thinners: Vec::new(),
+            own_time,
             files: BTreeMap::new(),
+            numbered: 0,
             size: 0,
             tally: Tally::default(),
         }
@@ -137,7 +153,7 @@ impl<'p> Streams<'p> {
 
     /// What a task did next.
     pub fn event(&mut self, event: &Event, tasks: &impl Tasks) {
-        if !event.is_regular || !self.cuts_what_is_known(event) {
+        if !self.cuts_what_is_known(event) {
             return;
         }
         let places = (self.file(event), self.stream(event, tasks));
@@ -147,8 +163,10 @@ impl<'p> Streams<'p> {
         };
         let run = self.all[stream].run(event, file, self.began, self.sees_ends);
         self.tally.count(&run);
-        // Stream 0 is what was cached.
-        self.writer.run(stream as u32 + 1, &run);
+        if let Some(run) = thin(&mut self.thinners[stream], run, self.own_time) {
+            // Stream 0 is what was cached.
+            self.writer.run(stream as u32 + 1, &run);
+        }
         self.touch(event, file, stream);
         if event.kind == Kind::Truncate && event.length == 0 {
             // Removed: its inode may become another file.
@@ -173,17 +191,32 @@ impl<'p> Streams<'p> {
     /// [`Self::cached`] each has, in their order.
     #[must_use]
     pub fn cached_by(&self) -> Vec<(String, u64)> {
-        self.cached
-            .as_ref()
-            .map(Cached::by_group)
-            .unwrap_or_default()
+        let cached = self.cached.as_ref();
+        cached.map(|it| it.by_group(self.level)).unwrap_or_default()
     }
 
     /// What was cached when the recording began, as blocks that stand behind all others.
     #[must_use]
     pub fn cached(&self, pack: Pack<'_>) -> Vec<u8> {
         let cached = self.cached.as_ref();
-        cached.map(|it| it.blocks(pack)).unwrap_or_default()
+        cached
+            .map(|it| it.blocks(pack, self.level))
+            .unwrap_or_default()
+    }
+
+    /// From here on half as many blocks are kept; what was taken before is for the caller to thin.
+    pub fn keep_half(&mut self) {
+        let level = self.level;
+        self.level += 1;
+        self.thinners
+            .iter_mut()
+            .for_each(|it| it.push(Thinner::new(level)));
+    }
+
+    /// One page of `1 << level` is kept.
+    #[must_use]
+    pub fn level(&self) -> u32 {
+        self.level
     }
 
     /// The pages of a read or a write.
@@ -238,7 +271,11 @@ impl<'p> Streams<'p> {
         }
         let has_room = self.files.len() < FILES && event.size <= LARGEST;
         has_room.then(|| {
-            let number = self.writer.file(Bytes(event.size));
+            let half = |size, level| place(self.numbered, level, size);
+            let number = self
+                .writer
+                .file(Bytes((0..self.level).fold(event.size, half)));
+            self.numbered += 1;
             self.size = self.size.saturating_add(event.size);
             self.files.insert(event.file, number);
             number
@@ -264,6 +301,8 @@ impl<'p> Streams<'p> {
             Some(stream) => self.hand_over(stream, event, owner),
             None if self.all.len() < STREAMS => {
                 self.all.push(Stream::new(event, owner, self.began));
+                self.thinners
+                    .push((0..self.level).map(Thinner::new).collect());
                 self.all.len() - 1
             }
             None => self.any_free(event, owner, tasks)?,
@@ -336,6 +375,12 @@ fn text(name: &[u8; NAME]) -> String {
     String::from_utf8_lossy(&name[..end.unwrap_or(NAME)]).into_owned()
 }
 
+/// What one thinner after the other leaves of a run.
+pub(crate) fn thin(thinners: &mut [Thinner], run: Run, own_time: OwnTime<'_>) -> Option<Run> {
+    let mut thinners = thinners.iter_mut();
+    thinners.try_fold(run, |run, thinner| thinner.take(&run, own_time))
+}
+
 impl Stream {
     fn new(event: &Event, owner: Owner, began: Nanos) -> Self {
         Self {
@@ -366,7 +411,7 @@ impl Stream {
         self.thread = Some(event.thread);
         // What it did before it was seen is not known; the stream slept meanwhile.
         self.task = Task {
-            slept: u64::MAX,
+            slept: event.before.slept.wrapping_sub(1),
             ..event.before
         };
         self.took = Nanos::ZERO;

@@ -20,6 +20,7 @@
 
 mod code;
 mod container;
+mod thin;
 mod writer;
 
 use alloc::format;
@@ -31,6 +32,7 @@ use mm::units::{Bytes, Nanos};
 
 pub use code::Cursor;
 pub use container::{Cut, LARGEST, LONGEST_TEXT, Recording, RecordingError, Unpack, is_recording};
+pub use thin::{OwnTime, Thinner, place};
 pub use writer::{Pack, Part, Writer};
 
 /// The first line of a recording.
@@ -111,6 +113,8 @@ pub struct Recorded {
     pub files: Vec<RecordedFile>,
     /// The streams, by their numbers.
     pub streams: Vec<Stream>,
+    /// One page of `1 << level` is in it, as [`Self::thinned`] leaves it.
+    pub level: u32,
 }
 
 /// What one task did.

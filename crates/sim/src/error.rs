@@ -32,6 +32,14 @@ pub enum Error {
         /// What was asked for.
         scale: u64,
     },
+    /// A recording that was sampled, at a finer scale.
+    #[error("the recording has one page of {least}, so a scale of {scale} is too fine for it")]
+    Finer {
+        /// What was asked for.
+        scale: u64,
+        /// How many pages one of the recording stands for.
+        least: u64,
+    },
     /// The scenario names something that it does not define.
     #[error("{place}: there is no {what}")]
     Unknown {

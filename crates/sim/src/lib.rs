@@ -66,10 +66,11 @@ fn simulate(
     measured: bool,
 ) -> Result<Capture, Error> {
     machine::refusals::check(scenario)?;
-    let scenario = sampling::miniature(scenario, scale)?;
+    let costs = calibration.costs.on(&scenario.machine);
+    let scenario = sampling::miniature(scenario, scale, &costs)?;
     let mut boot = mm::mm_init::state(&calibration.boots, &scenario.machine)?;
     boot.uptime = scenario.begins(boot.ready);
-    let costs = sampling::costs(&calibration.costs.on(&scenario.machine), scale);
+    let costs = sampling::costs(&costs, scale);
     let bench = bench::state::Bench::new(measured, calibration, &scenario.machine, &costs);
     let mut system = machine::system::System::new(&scenario, &costs, &boot, scale, bench)?;
     system.run()?;

@@ -15,6 +15,7 @@
 
 use alloc::format;
 use alloc::string::{String, ToString};
+use alloc::sync::Arc;
 
 use mm::settings::Settings;
 use mm::units::{Bytes, Nanos, PageSize, Pages};
@@ -22,6 +23,7 @@ use scenario::Scenario;
 use scenario::access::Ahead;
 use scenario::calibration::Costs;
 use scenario::machine::{Disk, Machine};
+use scenario::recording::{Kind, Recorded, Run};
 use scenario::workload::{Action, Huge, Pattern, Step, Target};
 
 use crate::error::Error;
@@ -64,8 +66,9 @@ const OPEN_FILE: u64 = 128;
 #[must_use]
 pub fn automatic(scenario: &Scenario) -> u64 {
     let bytes = memory_and_files(scenario);
+    let least = 1 << scenario.recorded.level;
     if bytes <= EXACT || check(scenario).is_err() {
-        return 1;
+        return least;
     }
     let pages = bytes / PageSize::FOUR_KIB.bytes();
     let mut processes = scenario.workload.processes.iter();
@@ -75,10 +78,15 @@ pub fn automatic(scenario: &Scenario) -> u64 {
         false => MOST_PAGES,
     };
     let scale = pages.div_ceil(most).checked_next_power_of_two();
-    let memory = scenario.machine.memory.pages_floor(PageSize::FOUR_KIB).0;
-    let coarsest = (memory / FEWEST_PAGES).max(1);
-    let coarsest = LARGEST.min(1 << coarsest.ilog2());
-    scale.unwrap_or(LARGEST).clamp(1, coarsest)
+    let coarsest = coarsest(scenario.machine.memory);
+    scale.unwrap_or(LARGEST).min(coarsest).max(least)
+}
+
+/// The most real pages that one page stands for by default, where there is so much memory.
+#[must_use]
+pub fn coarsest(memory: Bytes) -> u64 {
+    let most = (memory.pages_floor(PageSize::FOUR_KIB).0 / FEWEST_PAGES).max(1);
+    LARGEST.min(1 << most.ilog2())
 }
 
 /// Whether the steps access everything that reclaim may choose from in order.
@@ -89,6 +97,7 @@ fn is_in_order(steps: &[Step], swaps: bool) -> bool {
             stays || access.pattern == Pattern::Sequential
         }
         Action::Repeat { steps, .. } => is_in_order(steps, swaps),
+        Action::Replay(_) => false,
         _ => true,
     })
 }
@@ -121,7 +130,14 @@ fn tasks(scenario: &Scenario) -> u64 {
 
 fn memory_and_files(scenario: &Scenario) -> u64 {
     let Machine { memory, files, .. } = &scenario.machine;
-    let recorded = scenario.recorded.files.iter().map(|file| file.largest.0);
+    let Recorded {
+        files: recorded,
+        level,
+        ..
+    } = &*scenario.recorded;
+    let recorded = recorded
+        .iter()
+        .map(|file| file.largest.0.saturating_mul(1 << level));
     let files = files.iter().map(|file| file.size.0).chain(recorded);
     files.fold(memory.0, u64::saturating_add)
 }
@@ -142,7 +158,9 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Error> {
 
 fn check_steps(steps: &[Step], place: &str) -> Result<(), Error> {
     steps.iter().try_for_each(|step| match &step.action {
-        Action::Replay(_) => Err(unsampled("a recording of every page", place)),
+        Action::Replay(replay) if replay.skip > 0 || replay.runs.is_some() => {
+            Err(unsampled("a part of a recording", place))
+        }
         Action::Map(map) if map.huge == Huge::Hugetlb => Err(unsampled("hugetlb pages", place)),
         Action::Set(settings) => check_settings(&Settings(settings.clone()), place),
         Action::Repeat { steps, .. } => check_steps(steps, place),
@@ -170,9 +188,13 @@ fn unsampled(what: &str, place: &str) -> Error {
 ///
 /// # Errors
 /// A scale that is no power of two up to [`LARGEST`], or something that sampling does not cover.
-pub(crate) fn miniature(scenario: &Scenario, scale: u64) -> Result<Scenario, Error> {
+pub(crate) fn miniature(scenario: &Scenario, scale: u64, costs: &Costs) -> Result<Scenario, Error> {
     if !scale.is_power_of_two() || scale > LARGEST {
         return Err(Error::Scale { scale });
+    }
+    let least = 1 << scenario.recorded.level;
+    if scale < least {
+        return Err(Error::Finer { scale, least });
     }
     let mut scenario = scenario.clone();
     if scale == 1 {
@@ -187,7 +209,27 @@ pub(crate) fn miniature(scenario: &Scenario, scale: u64) -> Result<Scenario, Err
     for swap in &mut machine.swaps {
         swap.size = part(swap.size, scale);
     }
+    for _ in scenario.recorded.level..scale.ilog2() {
+        let thinned = scenario.recorded.thinned(&|run| own_time(run, costs));
+        scenario.recorded = Arc::new(thinned);
+    }
     Ok(scenario)
+}
+
+/// CPU time of a run on pages that are cached, and dirty if it writes.
+#[must_use]
+pub fn own_time(run: &Run, costs: &Costs) -> Nanos {
+    let page = PageSize::FOUR_KIB.bytes();
+    let pages = match run.length {
+        0 => 0,
+        length => (run.offset + length).div_ceil(page) - run.offset / page,
+    };
+    let (call, each) = match run.kind {
+        Kind::Read => (costs.syscall_ps, costs.cached_read_ps),
+        Kind::Write => (costs.write_call_ps, costs.write_ps),
+        _ => (0, 0),
+    };
+    Nanos(pages.saturating_mul(each).saturating_add(call) / 1000)
 }
 
 /// What a request costs is what `scale` of them cost, one after the other.

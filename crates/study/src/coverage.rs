@@ -19,8 +19,9 @@ const FINER: u64 = 16;
 #[must_use]
 pub fn automatic(scenario: &Scenario) -> u64 {
     let usual = sim::sampling::automatic(scenario);
+    let least = 1 << scenario.recorded.level;
     let mut scale = usual;
-    while scale > 1 && usual / scale < FINER && !too_small(scenario, scale).is_empty() {
+    while scale > least && usual / scale < FINER && !too_small(scenario, scale).is_empty() {
         scale /= 2;
     }
     // Where even the finest leaves something too small, nothing is gained by its cost.

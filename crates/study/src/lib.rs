@@ -342,7 +342,7 @@ fn head(
         file: source.file.to_owned(),
         text: source.text.to_owned(),
         name: study_name(&root.need("name")?)?,
-        title: root.need("title")?.text()?.trim().to_owned(),
+        title: observed::short(&root.need("title")?)?.trim().to_owned(),
         question: root.need("question")?.text()?.trim().to_owned(),
         answer: words.answer,
         publication: words.publication,

@@ -10,6 +10,7 @@ use mm::units::{Bytes, Nanos};
 use super::Study;
 use super::fitted::AtHand;
 use super::node::Node;
+use super::recording::is_scale;
 use super::source::StudyError;
 
 const RECORDED: &[&str] = &[
@@ -21,12 +22,14 @@ const RECORDED: &[&str] = &[
     "of-unknown-groups",
     "read-in",
     "used",
+    "harm",
+    "scale",
 ];
 
 /// How long the name of a stream may be.
 const NAME: usize = 40;
 
-/// The longest text about a recording.
+/// The longest text about a recording, and the longest title.
 const LONGEST: usize = 300;
 
 /// The processes that read what was cached.
@@ -61,6 +64,10 @@ pub struct Observed {
     pub read_in: Bytes,
     /// What control groups had beside the page cache, by path.
     pub used: BTreeMap<String, Bytes>,
+    /// What tasks of the machine waited for when the recording ended itself, where it did.
+    pub harm: Option<String>,
+    /// How many pages one that was recorded stands for, a power of two.
+    pub scale: u64,
 }
 
 /// A load that was seen.
@@ -100,14 +107,16 @@ pub struct LoadStream {
 pub(super) fn observed(node: &Node<'_>) -> Result<Observed, StudyError> {
     let table = node.table(RECORDED)?;
     Ok(Observed {
-        kernel: short(&table.need("kernel")?)?,
+        kernel: plain(short(&table.need("kernel")?)?),
         time: table.need("for")?.some_duration()?,
-        by: short(&table.need("by")?)?,
+        by: plain(short(&table.need("by")?)?),
         lost: table.or("lost", 0, |n| n.count(0, i64::MAX))?,
         passed_over: table.or("passed-over", 0, |n| n.count(0, i64::MAX))?,
         of_unknown_groups: table.or("of-unknown-groups", 0, |n| n.count(0, i64::MAX))?,
         read_in: table.need("read-in")?.size()?,
         used: table.or("used", BTreeMap::new(), used)?,
+        harm: table.maybe("harm", |n| short(n).map(plain))?,
+        scale: table.or("scale", 1, |n| scale(n))?,
     })
 }
 
@@ -118,12 +127,23 @@ fn used(node: &Node<'_>) -> Result<BTreeMap<String, Bytes>, StudyError> {
         .collect()
 }
 
+fn scale(node: &Node<'_>) -> Result<u64, StudyError> {
+    let scale = node.count(1, i64::MAX)?;
+    match is_scale(scale) {
+        true => Ok(scale),
+        false => Err(node.expected("a power of two up to 65536")),
+    }
+}
+
 /// A text that is shown in a line.
-fn short(node: &Node<'_>) -> Result<String, StudyError> {
+pub(super) fn short<'a>(node: &Node<'a>) -> Result<&'a str, StudyError> {
     let text = node.text()?;
     match text.len() <= LONGEST {
-        true => Ok(plain(text)),
-        false => Err(node.error("it is longer than 300 bytes", "shorten it")),
+        true => Ok(text),
+        false => {
+            let what = format!("{} is longer than {LONGEST} bytes", node.place());
+            Err(node.error(what, "shorten it"))
+        }
     }
 }
 
@@ -152,6 +172,11 @@ impl Load<'_> {
 
     fn head(&self) -> String {
         let observed = self.observed;
+        let harm = observed.harm.iter();
+        let mut more: String = harm.map(|it| format!("harm = {:?}\n", plain(it))).collect();
+        if observed.scale > 1 {
+            let _ = writeln!(more, "scale = {}", observed.scale);
+        }
         format!(
             "name = \"{}\"\n\
              title = \"A load that was recorded\"\n\
@@ -164,7 +189,8 @@ impl Load<'_> {
              lost = {}\n\
              passed-over = {}\n\
              of-unknown-groups = {}\n\
-             read-in = \"{} KiB\"\n{}",
+             read-in = \"{} KiB\"\n\
+             {more}{}",
             self.name,
             plain(&observed.kernel),
             (observed.time.0 / 1_000_000).max(1),
@@ -401,6 +427,8 @@ mod tests {
             of_unknown_groups: 2,
             read_in: Bytes(4096),
             used: BTreeMap::from([("a \"b\"/c".to_owned(), Bytes(1 << 20))]),
+            harm: Some("tasks waited for memory".to_owned()),
+            scale: 4,
         };
         let stream = |program: &str, group: &str| LoadStream {
             program: program.to_owned(),
@@ -440,6 +468,8 @@ mod tests {
         assert_eq!((observed.lost, observed.read_in), (3, Bytes(4096)));
         assert_eq!(observed.of_unknown_groups, 2);
         assert_eq!(observed.used["a \"b\"/c"], Bytes(1 << 20));
+        assert_eq!(observed.harm.as_deref(), Some("tasks waited for memory"));
+        assert_eq!((observed.scale, study.recorded.recorded.level), (4, 2));
     }
 
     #[test]
@@ -459,6 +489,16 @@ mod tests {
             ("2 kworkeru8:1", Some("a \"b\"/tasks")),
         ];
         assert_eq!(placed, expected);
+    }
+
+    #[test]
+    fn a_title_that_is_shown_in_a_line_is_short() {
+        let study = recorded();
+        let text = study.text.replace("A load", &"long ".repeat(1000));
+        let refused = Study::parse_with(&text, "web.rec", study.recorded);
+        let error = refused.expect_err("a title of 5000 bytes");
+        let wanted = "`title` in the study is longer than 300 bytes";
+        assert_eq!(error.what, wanted);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use flate2::Compression;
 use flate2::read::DeflateDecoder;
 use flate2::write::DeflateEncoder;
 use scenario::recording::{self, Part, Recorded, RecordingError, Stream, Writer};
-use toml::de::DeTable;
+use toml::de::{DeTable, DeValue};
 
 use crate::hash::sha256;
 
@@ -29,6 +29,7 @@ pub struct Recording {
 pub fn read(bytes: &[u8]) -> Result<(String, Recording), RecordingError> {
     let read = recording::Recording::read(bytes, &unpack)?;
     let mut recorded = read.recorded;
+    recorded.level = level_said_by(&read.text);
     if read.cut.is_some() {
         let named = streams_named_by(&read.text);
         if recorded.streams.len() < named {
@@ -45,23 +46,67 @@ pub fn read(bytes: &[u8]) -> Result<(String, Recording), RecordingError> {
     Ok((read.text, recording))
 }
 
+/// What `[recorded]` has as `scale`, which is one unless it says so.
+fn level_said_by(text: &str) -> u32 {
+    let document = DeTable::parse(text).ok();
+    let said = document.as_ref().and_then(|it| {
+        let recorded = it.get_ref().get("recorded")?.get_ref().as_table()?;
+        let scale = recorded.get("scale")?.get_ref().as_integer()?;
+        scale.as_str().parse().ok()
+    });
+    said.filter(|&scale: &u64| is_scale(scale))
+        .map_or(0, u64::ilog2)
+}
+
+/// Whether one page can stand for as many.
+pub(super) fn is_scale(scale: u64) -> bool {
+    scale.is_power_of_two() && scale <= sim::sampling::LARGEST
+}
+
 /// How many streams a text names: those behind the cut are empty.
 fn streams_named_by(text: &str) -> usize {
     const MOST: usize = 10_000;
-    let numbers = text.split("recorded = ").skip(1).filter_map(|rest| {
-        let end = rest
-            .find(|c: char| !c.is_ascii_digit())
-            .unwrap_or(rest.len());
-        rest[..end].parse::<usize>().ok()
+    let document = DeTable::parse(text).map(|it| named_in(it.get_ref()));
+    document.map_or(0, |named| named.min(MOST))
+}
+
+/// One more than the highest `recorded = N` in a table, and in all tables below it.
+fn named_in(table: &DeTable<'_>) -> usize {
+    let named = table.iter().map(|(key, value)| match value.get_ref() {
+        DeValue::Integer(number) if key.get_ref() == "recorded" => {
+            let number: Option<usize> = number.as_str().parse().ok();
+            number.map_or(0, |number| number.saturating_add(1))
+        }
+        other => named_below(other),
     });
-    let named = numbers.filter(|number| *number < MOST).max();
-    named.map_or(0, |number| number + 1)
+    named.max().unwrap_or(0)
+}
+
+fn named_below(value: &DeValue<'_>) -> usize {
+    match value {
+        DeValue::Table(table) => named_in(table),
+        DeValue::Array(array) => {
+            let below = array.iter().map(|item| named_below(item.get_ref()));
+            below.max().unwrap_or(0)
+        }
+        _ => 0,
+    }
 }
 
 /// A recording for a guest, which needs no text and does not unpack.
 #[must_use]
 pub fn stored(recorded: &Recorded) -> Vec<u8> {
-    let mut writer = Writer::new("", &<[u8]>::to_vec);
+    let plain = <[u8]>::to_vec;
+    let mut bytes = Writer::new("", &plain).take(Part::Full);
+    bytes.extend(blocks(recorded, &plain));
+    bytes
+}
+
+/// The blocks of a recording.
+#[must_use]
+pub fn blocks(recorded: &Recorded, pack: recording::Pack<'_>) -> Vec<u8> {
+    let mut writer = Writer::new("", pack);
+    writer.take(Part::Full);
     for file in &recorded.files {
         writer.file(file.size);
     }
@@ -69,6 +114,21 @@ pub fn stored(recorded: &Recorded) -> Vec<u8> {
         stream.iter().for_each(|run| writer.run(number, &run));
     }
     writer.take(Part::All)
+}
+
+/// The blocks of a recording that is thinned once more: one page of `1 << level` was in it. Nothing
+/// where they are none.
+#[must_use]
+pub fn thinned(blocks: &[u8], level: u32, own_time: recording::OwnTime<'_>) -> Option<Vec<u8>> {
+    let mut bytes = Writer::new("", &pack).take(Part::Full);
+    bytes.extend(blocks);
+    let read = recording::Recording::read(&bytes, &unpack).ok();
+    drop(bytes);
+    let mut whole = read.filter(|it| it.cut.is_none())?.recorded;
+    whole.level = level;
+    let thinned = whole.thinned(own_time);
+    drop(whole);
+    Some(self::blocks(&thinned, &pack))
 }
 
 /// Raw deflate, for a [`recording::Writer`].
@@ -113,7 +173,9 @@ mod tests {
             offset: 0,
             length: 4096,
         };
-        let text = "access = { recorded = 0 }\naccess = { recorded = 1 }\n";
+        // What a text says in words names no stream.
+        let text = "title = \"recorded = 7\"\n[[process]]\n\
+                    steps = [{ access = { recorded = 0 } }, { access = { recorded = 1 } }]\n";
         let mut writer = Writer::new(text, &pack);
         writer.file(mm::units::Bytes(4096));
         writer.run(0, &run);
@@ -126,6 +188,30 @@ mod tests {
         };
         assert_eq!(streams(&whole), [1, 1]);
         assert_eq!(streams(&whole[..whole.len() - 1]), [1, 0]);
+    }
+
+    #[test]
+    fn blocks_are_thinned_and_a_cut_is_no_recording() {
+        let read = |block: u64| recording::Run {
+            compute: mm::units::Nanos(100),
+            sleep: mm::units::Nanos::ZERO,
+            took: mm::units::Nanos::ZERO,
+            kind: recording::Kind::Read,
+            file: 0,
+            offset: block << 16,
+            length: 1 << 16,
+        };
+        let mut writer = Writer::new("", &pack);
+        let head = writer.take(Part::Full);
+        writer.file(mm::units::Bytes(64 << 16));
+        (0..64).for_each(|block| writer.run(1, &read(block)));
+        let blocks = writer.take(Part::All);
+        let half = thinned(&blocks, 0, &|_| mm::units::Nanos::ZERO).expect("they are whole");
+        let (_, recording) = super::read(&[head, half].concat()).expect("a recording");
+        assert_eq!(recording.recorded.files[0].size.0, 32 << 16);
+        assert_eq!(recording.recorded.streams[1].len(), 32);
+        let cut = &blocks[..blocks.len() - 1];
+        assert_eq!(thinned(cut, 0, &|_| mm::units::Nanos::ZERO), None);
     }
 
     #[test]

@@ -1,6 +1,10 @@
 //! `plimsoll record`: what tasks do to files on this machine, as a study that is asked, proven and
 //! edited like any other.
 
+mod harm;
+mod saving;
+mod thinning;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -21,12 +25,15 @@ use mm::text::{counted, lasting};
 use mm::units::{Bytes, Nanos};
 use mm::vmstat::{self, Vmstat};
 use recorder::{Probe, Seen, Stream, Streams, Tally, Tasks};
-use rustix::time::{ClockId, clock_gettime};
-use scenario::recording::{Part, Writer};
+use rustix::time::{ClockId, Timespec, clock_gettime};
+use scenario::recording::{self, Part, Run, Writer};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use study::recording::pack;
 use study::{AtHand, DiskKind, Load, LoadStream, Observed};
 
+use self::harm::{Harm, Sample, Watch};
+use self::saving::Saving;
+use self::thinning::{OwnTime, Thinning};
 use super::{seconds, time};
 use crate::changing::nanos;
 use crate::exit::ExitCode;
@@ -47,18 +54,15 @@ pub(crate) struct Args {
     /// The file, which must not exist yet
     #[arg(short, long, value_name = "FILE", default_value = "load.rec")]
     output: PathBuf,
-    /// The size of the file at which the recording ends
+    /// The size that the file may have; where all does not fit, a half of the pages is kept, and so on
     #[arg(long, value_name = "SIZE", default_value = "20M", value_parser = size)]
     size: Bytes,
 }
 
-/// How often events are taken from the kernel: the buffer has room for 1.5 million a second.
+/// How often events are taken from the kernel: the ring has room for three million a second.
 const TURN: Duration = Duration::from_millis(20);
-/// A buffer that is this full is looked at again at once.
+/// A ring that is this full is looked at again at once.
 const MANY: u32 = 5_000;
-/// How often the file is written, and how much more time than writing it took lies between.
-const SAVED: Duration = Duration::from_secs(10);
-const TIMES: u32 = 50;
 
 /// Records.
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
@@ -66,18 +70,30 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     check_free(&args.output)?;
     check_rights(&root)?;
     let mut probe = Probe::new(facts::kernel_types(&root).unwrap_or_default())?;
-    let mut recording = Begun::new(&root, &args, &probe)?;
+    let release = root.look("proc/sys/kernel/osrelease").unwrap_or_default();
+    let own_time = OwnTime::of(release.trim())?;
+    let take = |run: &Run| own_time.take(run);
+    let mut recording = Begun::new(&root, &args, &probe, (own_time, &take))?;
     // So that nobody waits for a file that cannot be written.
-    let observed = recording.observed(&probe);
-    recording.save(&observed)?;
+    let observed = recording.observed(&probe, None);
+    recording.save(&observed);
+    recording.saving.finish()?;
+    recorder::give_back();
     term::talk(format_args!(
         "recording for {} at {}; an interrupt ends it",
         lasting(nanos(args.lasts)),
         probe.hooks().join(", ")
     ));
     let ended = recording.watch(&mut probe)?;
-    let observed = recording.observed(&probe);
-    recording.save(&observed)?;
+    recording.take(&mut probe);
+    recording.saving.finish()?;
+    let thinned = recording.thinning.finish()?;
+    recording.put_before(thinned);
+    let observed = recording.observed(&probe, Some(ended));
+    recording.save(&observed);
+    recording.saving.finish()?;
+    // From here on one interrupt is enough.
+    recording.stop.store(true, Ordering::Relaxed);
     recording.tell(&probe, &observed, ended)?;
     Ok(ExitCode::Done)
 }
@@ -117,6 +133,11 @@ struct Begun<'a> {
     /// What control groups had beside the page cache when they were first met.
     used: BTreeMap<String, Bytes>,
     blocks: Vec<u8>,
+    saving: Saving,
+    thinning: Thinning,
+    own_time: OwnTime,
+    /// Nothing where the kernel does not say how long tasks wait.
+    harm: Option<Watch>,
     stop: Arc<AtomicBool>,
 }
 
@@ -126,6 +147,7 @@ enum Ended {
     Time,
     Interrupted,
     Full,
+    Harm(Harm),
 }
 
 struct Threads<'a>(&'a Root);
@@ -146,7 +168,12 @@ impl Tasks for Threads<'_> {
 }
 
 impl<'a> Begun<'a> {
-    fn new(root: &'a Root, args: &'a Args, probe: &Probe) -> anyhow::Result<Self> {
+    fn new(
+        root: &'a Root,
+        args: &'a Args,
+        probe: &Probe,
+        (own_time, take): (OwnTime, recording::OwnTime<'a>),
+    ) -> anyhow::Result<Self> {
         let frame = host::read::full(root, since_boot());
         let snapshot = Snapshot::parse(&frame);
         let (mut at_hand, kernel) = machine::of_frame(&frame, &snapshot);
@@ -157,6 +184,9 @@ impl<'a> Begun<'a> {
         let available = available.context("no MemAvailable in /proc/meminfo")?;
         let stop = Arc::new(AtomicBool::new(false));
         for signal in [SIGINT, SIGTERM, SIGHUP] {
+            // Whoever does not wait for the end interrupts once more.
+            let number = 128 + signal;
+            signal_hook::flag::register_conditional_shutdown(signal, number, Arc::clone(&stop))?;
             signal_hook::flag::register(signal, Arc::clone(&stop))?;
         }
         Ok(Self {
@@ -164,53 +194,94 @@ impl<'a> Begun<'a> {
             args,
             name: name_of(&args.output),
             kernel: kernel.unwrap_or_default(),
+            thinning: Thinning::new(at_hand.memory.unwrap_or_default()),
+            own_time,
             at_hand,
             available: Bytes(available.0.saturating_mul(1024)),
             before: FromDisks::now(root),
             began: Instant::now(),
-            streams: Streams::new(monotonic(), probe.sees(), &pack),
+            streams: Streams::new(monotonic(), probe.sees(), &pack, take),
             used: BTreeMap::new(),
             blocks: Vec::new(),
+            saving: Saving::new(&args.output),
+            harm: Watch::new(root),
             stop,
         })
     }
 
     /// Takes events until the end, and saves what there is now and then.
     fn watch(&mut self, probe: &mut Probe) -> anyhow::Result<Ended> {
-        let mut save_at = Instant::now() + SAVED;
         loop {
-            let tasks = Threads(self.root);
-            let mut events = 0_u32;
-            probe.drain(|event| {
-                events += 1;
-                match event {
-                    Seen::Event(event) => self.streams.event(&event, &tasks),
-                    Seen::Added(added) => self.streams.added(&added),
-                }
-            });
-            if events < MANY {
+            if self.take(probe) < MANY {
                 thread::sleep(TURN);
             }
-            if self.stop.load(Ordering::Relaxed) {
-                return Ok(Ended::Interrupted);
+            let thinned = self.thinning.ready()?;
+            self.put_before(thinned);
+            if let Some(ended) = self.ended() {
+                return Ok(ended);
             }
-            if self.began.elapsed() >= self.args.lasts {
-                return Ok(Ended::Time);
-            }
-            self.blocks.extend(self.streams.take(Part::Full));
-            if self.blocks.len() as u64 >= self.args.size.0 {
-                return Ok(Ended::Full);
-            }
-            if Instant::now() >= save_at {
-                let began = Instant::now();
-                let observed = self.observed(probe);
-                self.save(&observed)?;
-                save_at = Instant::now() + SAVED.max(began.elapsed() * TIMES);
+            // Until it is thinned the file stays as it was.
+            if self.saving.is_due()? && !self.thinning.is_under_way() {
+                let observed = self.observed(probe, None);
+                self.save(&observed);
             }
         }
     }
 
-    fn observed(&mut self, probe: &Probe) -> Observed {
+    /// Takes the events that are there; how many.
+    fn take(&mut self, probe: &mut Probe) -> u32 {
+        let tasks = Threads(self.root);
+        let mut events = 0;
+        probe.drain(|event| {
+            events += 1;
+            match event {
+                Seen::Event(event) => self.streams.event(&event, &tasks),
+                Seen::Added(added) => self.streams.added(&added),
+            }
+        });
+        self.blocks.extend(self.streams.take(Part::Full));
+        events
+    }
+
+    fn ended(&mut self) -> Option<Ended> {
+        if self.stop.load(Ordering::Relaxed) {
+            return Some(Ended::Interrupted);
+        }
+        if self.began.elapsed() >= self.args.lasts {
+            return Some(Ended::Time);
+        }
+        if self.blocks.len() as u64 >= self.args.size.0 && !self.keeps_half() {
+            return Some(Ended::Full);
+        }
+        let harm = self.harm.as_mut().filter(|it| it.is_due(monotonic()))?;
+        harm.look(&Sample::now(self.root)).map(Ended::Harm)
+    }
+
+    /// Begins to keep half of the blocks, if that is not too few.
+    fn keeps_half(&mut self) -> bool {
+        if self.thinning.is_under_way() {
+            return true;
+        }
+        let level = self.streams.level();
+        let may_go_on = self.thinning.may_go_on(level);
+        if may_go_on {
+            self.blocks.extend(self.streams.take(Part::All));
+            self.streams.keep_half();
+            let blocks = std::mem::take(&mut self.blocks);
+            self.thinning.begin(blocks, level, self.own_time);
+        }
+        may_go_on
+    }
+
+    /// Puts what was thinned before what came meanwhile.
+    fn put_before(&mut self, thinned: Option<Vec<u8>>) {
+        if let Some(thinned) = thinned {
+            let meanwhile = std::mem::replace(&mut self.blocks, thinned);
+            self.blocks.extend(meanwhile);
+        }
+    }
+
+    fn observed(&mut self, probe: &Probe, ended: Option<Ended>) -> Observed {
         self.look_at_groups();
         Observed {
             kernel: self.kernel.clone(),
@@ -221,6 +292,11 @@ impl<'a> Begun<'a> {
             of_unknown_groups: self.streams.tally().of_unknown_groups,
             read_in: self.read_since().bytes,
             used: self.used.clone(),
+            harm: match ended {
+                Some(Ended::Harm(harm)) => Some(harm.to_string()),
+                _ => None,
+            },
+            scale: 1 << self.streams.level(),
         }
     }
 
@@ -258,8 +334,8 @@ impl<'a> Begun<'a> {
         machine
     }
 
-    /// Writes the file as a whole: the text in front says how much was seen.
-    fn save(&mut self, observed: &Observed) -> anyhow::Result<()> {
+    /// Begins to write the file as a whole: the text in front says how much was seen.
+    fn save(&mut self, observed: &Observed) {
         self.blocks.extend(self.streams.take(Part::All));
         let streams: Vec<LoadStream> = self.streams.all().iter().map(of_load).collect();
         let text = Load {
@@ -275,9 +351,7 @@ impl<'a> Begun<'a> {
         let mut bytes = Writer::new(&text.text(), &pack).take(Part::Full);
         bytes.extend(&self.blocks);
         bytes.extend(self.streams.cached(&pack));
-        let path = &self.args.output;
-        files::output::write(path, &bytes)
-            .with_context(|| format!("{}: cannot be saved", path.display()))
+        self.saving.begin(bytes);
     }
 
     fn tell(&self, probe: &Probe, observed: &Observed, ended: Ended) -> anyhow::Result<()> {
@@ -298,9 +372,10 @@ impl<'a> Begun<'a> {
             lasting(observed.time),
             counted(self.streams.all().len() as u64, "stream"),
             match ended {
-                Ended::Time => "",
-                Ended::Interrupted => ", interrupted",
-                Ended::Full => ", ended as the file is full (--size)",
+                Ended::Time => String::new(),
+                Ended::Interrupted => ", interrupted".to_owned(),
+                Ended::Full => ", ended as the file is full (--size)".to_owned(),
+                Ended::Harm(harm) => format!(", ended itself: {harm}"),
             }
         )?;
         writeln!(
@@ -317,6 +392,13 @@ impl<'a> Begun<'a> {
             "  the machine read {} from disks meanwhile",
             observed.read_in
         )?;
+        if observed.scale > 1 {
+            let scale = observed.scale;
+            writeln!(
+                out,
+                "  one page of {scale} is in it, as all do not fit (--size)"
+            )?;
+        }
         for line in self.limits(probe, observed.lost) {
             writeln!(out, "  {line}")?;
         }
@@ -353,6 +435,11 @@ impl<'a> Begun<'a> {
         }
         if !probe.sees().added {
             let line = "what was cached before is not known: the model begins with an empty cache";
+            lines.push(line.to_owned());
+        }
+        if self.harm.is_none() {
+            let line = "this kernel does not say how long tasks wait (/proc/pressure), so it would \
+                        not have ended itself";
             lines.push(line.to_owned());
         }
         if self.streams.all().is_empty() {
@@ -415,16 +502,23 @@ fn whole_seconds(time: Nanos) -> Nanos {
     Nanos((time.0 / second * second).max(second))
 }
 
-/// A path by which `predict` takes it for a file, not for the name of a study.
+/// A path as a shell takes it for one word, and `predict` for a file and not the name of a study.
 fn shown(path: &Path) -> String {
     let is_name = path.parent() == Some(Path::new(""));
-    let before = if is_name { "./" } else { "" };
-    format!("{before}{}", path.display())
+    let path = format!("{}{}", if is_name { "./" } else { "" }, path.display());
+    let is_plain = |c: char| c.is_alphanumeric() || "/._-+,:@%".contains(c);
+    match path.starts_with('-') || !path.chars().all(is_plain) {
+        true => format!("'{}'", path.replace('\'', "'\\''")),
+        false => path,
+    }
 }
 
 /// The clock of the kernel's programs.
 fn monotonic() -> Nanos {
-    let time = clock_gettime(ClockId::Monotonic);
+    nanos_of(clock_gettime(ClockId::Monotonic))
+}
+
+fn nanos_of(time: Timespec) -> Nanos {
     let part = |number: i64| u64::try_from(number).unwrap_or(0);
     Nanos(part(time.tv_sec) * Nanos::SECOND.0 + part(time.tv_nsec))
 }
@@ -453,6 +547,14 @@ fn size(text: &str) -> Result<Bytes, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_path_is_one_word_to_a_shell() {
+        let word = |path: &str| shown(Path::new(path));
+        assert_eq!(word("load.rec"), "./load.rec");
+        assert_eq!(word("/tmp/a b;c.rec"), "'/tmp/a b;c.rec'");
+        assert_eq!(word("it's"), "'./it'\\''s'");
+    }
 
     #[test]
     fn a_study_is_named_after_its_file() {

@@ -34,7 +34,7 @@ const SEES: Sees = Sees {
     added: false,
 };
 
-fn event(thread: u32, began: u64, ran: u64, slept: u64) -> Event {
+fn event(thread: u32, began: u64, ran: u64, slept: u32) -> Event {
     let task = |ran| Task {
         ran: Nanos(ran),
         slept,
@@ -50,7 +50,6 @@ fn event(thread: u32, began: u64, ran: u64, slept: u64) -> Event {
         before: task(ran),
         after: task(ran + 5_000),
         file: (1, 7),
-        is_regular: true,
         size: 1 << 20,
         offset: 8192,
         length: 4096,
@@ -59,7 +58,7 @@ fn event(thread: u32, began: u64, ran: u64, slept: u64) -> Event {
 
 fn recorded(events: &[(Event, u32)]) -> (Vec<Vec<Run>>, Vec<Stream>) {
     let plain = |bytes: &[u8]| bytes.to_vec();
-    let mut said = Streams::new(Nanos(SECOND), SEES, &plain);
+    let mut said = Streams::new(Nanos(SECOND), SEES, &plain, &|_| Nanos::ZERO);
     for (event, living) in events {
         said.event(event, &Living(*living));
     }
@@ -143,7 +142,7 @@ fn a_stream_is_of_one_program_in_one_group() {
 #[test]
 fn beyond_the_most_streams_groups_share_one() {
     let plain = |bytes: &[u8]| bytes.to_vec();
-    let mut said = Streams::new(Nanos(SECOND), SEES, &plain);
+    let mut said = Streams::new(Nanos(SECOND), SEES, &plain, &|_| Nanos::ZERO);
     let first = 100 + STREAMS as u32;
     (100..first).for_each(|thread| said.event(&event(thread, SECOND, 0, 0), &Living(0)));
     let later = SECOND + 2 * QUIET.0;
@@ -170,4 +169,39 @@ fn an_inode_that_is_reclaimed_is_not_a_file_that_is_cut() {
     assert_eq!(kinds(cut(1, 1 << 20, 0)), 1, "reclaimed");
     assert_eq!(kinds(cut(1, 4096, 4096)), 2, "made shorter");
     assert_eq!(kinds(cut(0, 1 << 20, 0)), 2, "removed");
+}
+
+#[test]
+fn half_of_the_blocks_are_kept_from_then_on() {
+    let plain = |bytes: &[u8]| bytes.to_vec();
+    let mut said = Streams::new(Nanos(SECOND), SEES, &plain, &|_| Nanos(400));
+    let read = |block: u64| Event {
+        size: 256 << 16,
+        offset: block << 16,
+        began: Nanos(SECOND + block * 10_000),
+        ended: Nanos(SECOND + block * 10_000 + 1_000),
+        ..event(5, SECOND, 0, 0)
+    };
+    let mut runs = |blocks: std::ops::Range<u64>| {
+        blocks.for_each(|block| said.event(&read(block), &Living(0)));
+        let taken = said.take(Part::All);
+        said.keep_half();
+        taken
+    };
+    let whole = runs(0..256);
+    let half = runs(0..256);
+    let read = |blocks: &[u8], level| {
+        let mut bytes = Writer::new("", &plain).take(Part::All);
+        bytes.extend(&whole[..whole.len() * usize::from(level > 0)]);
+        bytes.extend(blocks);
+        let read = Recording::read(&bytes, &|_, _| None).expect("a recording");
+        read.recorded.streams[1].len()
+    };
+    assert_eq!(read(&whole, 0), 256);
+    assert_eq!(read(&half, 1) - 256, 128);
+    assert_eq!(
+        (said.level(), said.tally().reads),
+        (2, 512),
+        "all are counted"
+    );
 }

@@ -22,6 +22,7 @@ use crate::mm::filemap::state::{File, Progress};
 use crate::mm::parts::Memory;
 use crate::mm::readahead::Readahead;
 use crate::sched::core::{Flow, Sleep};
+use crate::sched::cpu::Cpu;
 
 const PAGE: u64 = PageSize::FOUR_KIB.bytes();
 
@@ -124,7 +125,7 @@ impl<'a> System<'a> {
             &mut syncing,
         );
         match progress {
-            Progress::Complete => finish(task, replaying, since, 0, self.memory.cpu.now()),
+            Progress::Complete => finish(task, replaying, since, 0, &self.memory.cpu),
             _ => replaying.syncing = Some((since, syncing)),
         }
         self.stop(task, progress)
@@ -143,8 +144,8 @@ impl<'a> System<'a> {
         }
         match stop.is_none() && operation.cursor >= operation.end {
             true => {
-                let end = self.memory.cpu.now();
-                finish(task, replaying, operation.began, operation.bytes, end);
+                let Underway { began, bytes, .. } = operation;
+                finish(task, replaying, began, bytes, &self.memory.cpu);
             }
             false => replaying.operation = Some(operation),
         }
@@ -162,8 +163,7 @@ impl<'a> System<'a> {
         let now = memory.cpu.now();
         let cpu = &mut memory.cpu;
         let Some(run) = replaying.run else {
-            let loop_ps = cpu.costs.loop_ps;
-            return (!replaying.go_to_next(now, loop_ps)).then_some(Stop::Done);
+            return (!replaying.go_to_next(cpu)).then_some(Stop::Done);
         };
         if replaying.compute_ps > 0 {
             cpu.use_up(&mut replaying.compute_ps);
@@ -216,7 +216,7 @@ impl Replaying<'_> {
             }
             Kind::Open | Kind::Truncate | Kind::DontNeed => {
                 self.change_file(memory, file, run);
-                finish(task, self, began, 0, memory.cpu.now());
+                finish(task, self, began, 0, &memory.cpu);
                 return;
             }
         }
@@ -298,16 +298,10 @@ impl Replaying<'_> {
 }
 
 /// A run is over.
-fn finish(
-    task: &mut Task<'_>,
-    replaying: &mut Replaying<'_>,
-    began: Nanos,
-    bytes: u64,
-    end: Nanos,
-) {
-    replaying.finish_run(began, bytes, end);
-    task.operations += 1;
-    task.bytes += bytes;
+fn finish(task: &mut Task<'_>, replaying: &mut Replaying<'_>, began: Nanos, bytes: u64, cpu: &Cpu) {
+    replaying.finish_run(began, bytes, cpu);
+    task.operations += cpu.scale;
+    task.bytes += bytes * cpu.scale;
 }
 
 /// Whole pages of the range, and the last one where the file ends with it; a range without a length

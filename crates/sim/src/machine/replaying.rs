@@ -10,6 +10,7 @@ use crate::fs::fs_writeback::state::Syncing;
 use crate::machine::figures::Figures;
 use crate::machine::running::Underway;
 use crate::mm::readahead::Readahead;
+use crate::sched::cpu::Cpu;
 
 /// A stream under way.
 #[derive(Clone, Debug)]
@@ -56,8 +57,9 @@ impl Replaying<'_> {
         self.operation.is_some() || self.syncing.is_some()
     }
 
-    /// Takes the next run; false at the end. `loop_ps` is what the bench's own loop takes at least.
-    pub(super) fn go_to_next(&mut self, now: Nanos, loop_ps: u64) -> bool {
+    /// Takes the next run; false at the end. The bench's own loop takes some time at least.
+    pub(super) fn go_to_next(&mut self, cpu: &Cpu) -> bool {
+        let (now, loop_ps) = (cpu.now(), cpu.costs.loop_ps);
         let late = |limit: Nanos| now.saturating_sub(self.figures.began) >= limit;
         if self.cursor.passed() >= self.end || self.replay.time_limit.is_some_and(late) {
             return false;
@@ -65,8 +67,12 @@ impl Replaying<'_> {
         let Some(run) = self.stream.next(&mut self.cursor) else {
             return false;
         };
-        let compute = self.replay.compute.unwrap_or(run.compute);
-        self.compute_ps = compute.0.saturating_mul(1000).max(loop_ps);
+        // What was recorded was added up already for the runs that this one stands for.
+        let compute = match self.replay.compute {
+            Some(each) => each.0.saturating_mul(cpu.scale),
+            None => run.compute.0,
+        };
+        self.compute_ps = compute.saturating_mul(1000).max(loop_ps);
         match self.replay.pace {
             Pace::Closed => self.sleep = run.sleep,
             Pace::Clock => self.due += run.compute + run.sleep + run.took,
@@ -75,11 +81,11 @@ impl Replaying<'_> {
         true
     }
 
-    /// Its run is over.
-    pub(super) fn finish_run(&mut self, began: Nanos, bytes: u64, end: Nanos) {
+    /// Its run is over, and stands for `scale` of them one after the other.
+    pub(super) fn finish_run(&mut self, began: Nanos, bytes: u64, cpu: &Cpu) {
         self.run = None;
-        self.figures.operations += 1;
-        self.figures.bytes += bytes;
-        self.figures.count_latency(end.saturating_sub(began));
+        self.figures.count(cpu.scale, bytes * cpu.scale);
+        let took = cpu.now().saturating_sub(began);
+        self.figures.count_latency(Nanos(took.0 / cpu.scale));
     }
 }
