@@ -2,11 +2,11 @@
 
 use mm::catalogue;
 use mm::settings::{Setting, Settings};
-use study::Study;
+use study::{Limit, Study};
 
 use crate::refused::Refused;
 
-/// The arm that `--set` makes.
+/// The arm that `--set` and `--limit` make.
 pub const OWN_ARM: &str = "yours";
 
 /// The study with one more arm that has these settings; as it is where there are none.
@@ -30,7 +30,24 @@ pub fn with_settings(study: Study, settings: &[Setting]) -> Result<Study, Refuse
     own.map_err(|why| refused(why.to_string()))
 }
 
-/// The names of the arm that `--set` makes: several where a sweep of the study takes all arms.
+/// The study whose own arm has these limits of control groups, and what is to be said of them.
+///
+/// # Errors
+/// A group that the study lacks, or that has more than its limit beside the page cache.
+pub fn with_limits(study: Study, limits: &[Limit]) -> Result<(Study, Vec<String>), Refused> {
+    if limits.is_empty() {
+        return Ok((study, Vec::new()));
+    }
+    let has_arm = own_arms(&study).next().is_some();
+    let study = match has_arm {
+        true => study,
+        false => study.with_arm(OWN_ARM, &Settings::default())?,
+    };
+    let limited = study.with_limits(OWN_ARM, limits);
+    limited.map_err(|why| Refused::from(why).at("--limit"))
+}
+
+/// The names of the arm of one's own: several where a sweep of the study takes all arms.
 pub fn own_arms(study: &Study) -> impl Iterator<Item = String> {
     let names = study.arms.iter().map(|arm| &arm.name);
     let own = names.filter(|name| match name.strip_prefix(OWN_ARM) {

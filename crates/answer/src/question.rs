@@ -7,13 +7,13 @@ use scenario::calibration::Calibration;
 use study::coverage;
 use study::likely_error;
 use study::record::Record;
-use study::{BUILT_IN, Study};
+use study::{BUILT_IN, Limit, Study};
 
 use crate::bench::{BenchError, Run};
 use crate::calibration;
 use crate::machine::{self, Cpus, Machine, Placed};
 use crate::model_bench::ModelBench;
-use crate::own::{own_arms, with_settings};
+use crate::own::{own_arms, with_limits, with_settings};
 use crate::recorded;
 use crate::refused::Refused;
 use crate::report::{Pair, Report};
@@ -30,6 +30,8 @@ pub struct Question {
     pub machine: Machine,
     /// The settings of an arm more, [`crate::own::OWN_ARM`]; none for no such arm.
     pub settings: Vec<Setting>,
+    /// Limits of control groups in that arm.
+    pub limits: Vec<Limit>,
     /// Whose costs.
     pub costs: Costs,
     /// The arms, by name; none for all of them.
@@ -100,6 +102,7 @@ impl Question {
             study,
             machine: Machine::default(),
             settings: Vec::new(),
+            limits: Vec::new(),
             costs: Costs::default(),
             arms: Vec::new(),
             repetitions: None,
@@ -113,11 +116,11 @@ impl Question {
     /// # Errors
     /// The study cannot be put on the machine, or a setting is not one.
     pub fn placed(&self, cpus: Cpus) -> Result<Placed, Refused> {
-        let placed = self.machine.place(self.study.clone(), cpus)?;
-        Ok(Placed {
-            study: with_settings(placed.study, &self.settings)?,
-            ..placed
-        })
+        let mut placed = self.machine.place(self.study.clone(), cpus)?;
+        let study = with_settings(placed.study, &self.settings)?;
+        let (study, notes) = with_limits(study, &self.limits)?;
+        placed.notes.extend(notes);
+        Ok(Placed { study, ..placed })
     }
 
     /// The arms that are wanted of the placed study, by name; none for all of them. An arm of
@@ -125,7 +128,8 @@ impl Question {
     #[must_use]
     pub fn wanted(&self, placed: &Study) -> Vec<String> {
         let mut arms = self.arms.clone();
-        if !self.settings.is_empty() && !arms.is_empty() {
+        let has_own = !self.settings.is_empty() || !self.limits.is_empty();
+        if has_own && !arms.is_empty() {
             arms.extend(own_arms(placed));
         }
         arms
@@ -136,7 +140,9 @@ impl Question {
     pub fn arguments(&self) -> String {
         let set = |it: &Setting| format!(" --set {}={}", it.tunable, it.value);
         let sets: String = self.settings.iter().map(set).collect();
-        self.machine.arguments() + &sets
+        let limit = |it: &Limit| format!(" --limit {}={}K", it.group, it.memory.0 >> 10);
+        let limits: String = self.limits.iter().map(limit).collect();
+        self.machine.arguments() + &sets + &limits
     }
 
     /// Settles machine, kernel and arms.

@@ -74,8 +74,8 @@ pub struct Load<'a> {
     pub available: Bytes,
     /// How it was recorded.
     pub observed: &'a Observed,
-    /// The runs of stream 0, which are what was cached when it began: by which group they were read,
-    /// and how many.
+    /// The runs of stream 0, which are what was cached when it began: which group read them, and
+    /// how many.
     pub cached_by: &'a [(String, u64)],
     /// The streams from 1 on.
     pub streams: &'a [LoadStream],

@@ -15,10 +15,11 @@ use host::{Root, facts};
 use lab::calibration;
 use lab::experiment::{AtATime, Event, Experiment, More, Results, cpus};
 use mm::catalogue::{self, TypedError};
+use mm::quantity;
 use mm::settings::Setting;
 use mm::text::counted;
 use mm::units::{Bytes, PageSize};
-use study::{Cost, Study, roughly};
+use study::{Cost, Limit, Study, roughly};
 
 use self::machine::Machine;
 use super::page::Page;
@@ -61,6 +62,10 @@ pub(crate) struct Asked {
     /// Add an arm of your own with this setting (repeatable); a size may have a unit, as in 64M
     #[arg(long = "set", value_name = "TUNABLE=VALUE", value_parser = setting)]
     settings: Vec<Setting>,
+    /// Give a control group of a recording this much memory in that arm (repeatable): its path, or
+    /// the last name of it
+    #[arg(long = "limit", value_name = "GROUP=SIZE", value_parser = limit)]
+    limits: Vec<Limit>,
     #[command(flatten)]
     machine: Machine,
 }
@@ -193,6 +198,7 @@ impl Asked {
         Ok(Question {
             machine: self.machine.read()?,
             settings: self.settings.clone(),
+            limits: self.limits.clone(),
             arms: choice.arms.clone(),
             repetitions: choice.repetitions,
             first_seed: choice.seed,
@@ -204,6 +210,16 @@ impl Asked {
 /// A setting for the model, whose pages have 4 KiB.
 fn setting(text: &str) -> Result<Setting, TypedError> {
     catalogue::typed(text, PageSize::FOUR_KIB)
+}
+
+fn limit(text: &str) -> Result<Limit, String> {
+    let parts = text.rsplit_once('=');
+    let parts = parts.and_then(|(group, size)| Some((group, quantity::size(size).ok()?)));
+    let (group, memory) = parts.ok_or("give a group and its memory, as in db.service=8G")?;
+    Ok(Limit {
+        group: group.to_owned(),
+        memory,
+    })
 }
 
 impl Choice {

@@ -1,0 +1,173 @@
+//! Which stream an event is in, and what a run of it says.
+
+use scenario::recording::Recording;
+
+use super::*;
+
+/// All tasks exist from this number on. Those from 100 on are in groups of their own, and run
+/// programs that go by their numbers.
+struct Living(u32);
+
+impl Tasks for Living {
+    fn exists(&self, thread: u32) -> bool {
+        thread >= self.0
+    }
+
+    fn group(&self, task: u32) -> Option<String> {
+        let path = match task {
+            100.. => format!("apps/{task}"),
+            _ => String::new(),
+        };
+        self.exists(task).then_some(path)
+    }
+
+    fn program(&self, process: u32) -> Option<String> {
+        let is_named = process >= 100 && self.exists(process);
+        is_named.then(|| process.to_string())
+    }
+}
+
+const SECOND: u64 = 1_000_000_000;
+
+const SEES: Sees = Sees {
+    ends: true,
+    added: false,
+};
+
+fn event(thread: u32, began: u64, ran: u64, slept: u64) -> Event {
+    let task = |ran| Task {
+        ran: Nanos(ran),
+        slept,
+        read: 0,
+    };
+    Event {
+        name: *b"sqlite3\0\0\0\0\0\0\0\0\0",
+        kind: Kind::Read,
+        thread,
+        process: thread,
+        began: Nanos(began),
+        ended: Nanos(began + 5_000),
+        before: task(ran),
+        after: task(ran + 5_000),
+        file: (1, 7),
+        is_regular: true,
+        size: 1 << 20,
+        offset: 8192,
+        length: 4096,
+    }
+}
+
+fn recorded(events: &[(Event, u32)]) -> (Vec<Vec<Run>>, Vec<Stream>) {
+    let plain = |bytes: &[u8]| bytes.to_vec();
+    let mut said = Streams::new(Nanos(SECOND), SEES, &plain);
+    for (event, living) in events {
+        said.event(event, &Living(*living));
+    }
+    let mut bytes = Writer::new("", &plain).take(Part::All);
+    bytes.extend(said.take(Part::All));
+    let read = Recording::read(&bytes, &|_, _| None).expect("a recording");
+    let streams = read.recorded.streams.iter();
+    (
+        streams
+            .skip(1)
+            .map(|stream| stream.iter().collect())
+            .collect(),
+        said.all().to_vec(),
+    )
+}
+
+#[test]
+fn a_task_computes_or_sleeps_between_its_runs() {
+    let begin = SECOND + 3_000_000;
+    let (streams, _) = recorded(&[
+        (event(5, begin, 1_000_000, 0), 0),
+        (event(5, begin + 25_000, 1_005_000, 0), 0),
+        (event(5, begin + 50_030_000, 1_040_000, 1), 0),
+    ]);
+    let [first, second, third] = streams[0][..] else {
+        panic!("three runs");
+    };
+    assert_eq!(
+        (first.compute.0, first.sleep.0),
+        (0, 3_000_000),
+        "it came later"
+    );
+    assert_eq!(
+        (second.compute.0, second.sleep.0, second.took.0),
+        (20_000, 0, 5_000)
+    );
+    assert_eq!(
+        third.compute.0, 30_000,
+        "CPU time less what the run itself used"
+    );
+    assert_eq!(third.sleep.0 / 1_000_000, 49);
+    assert_eq!((third.offset, third.length), (8192, 4096));
+}
+
+#[test]
+fn a_task_that_is_gone_leaves_its_stream_to_the_next() {
+    let later = SECOND + 2 * QUIET.0;
+    let (streams, said) = recorded(&[
+        (event(5, SECOND, 0, 0), 0),
+        (event(6, SECOND, 0, 0), 0),
+        (event(7, later, 0, 0), 6),
+    ]);
+    assert_eq!(streams.len(), 2);
+    assert_eq!(said[0].owner.program, "sqlite3");
+    assert_eq!((said[0].tasks, said[1].tasks), (2, 1));
+    assert_eq!(streams[0][1].compute, Nanos::ZERO);
+}
+
+#[test]
+fn a_stream_is_of_one_program_in_one_group() {
+    let later = SECOND + 2 * QUIET.0;
+    let begun = Event {
+        name: *b"bash\0\0\0\0\0\0\0\0\0\0\0\0",
+        ..event(6, SECOND, 0, 0)
+    };
+    let (streams, said) = recorded(&[
+        (begun, 0),
+        (event(6, SECOND + 10_000, 5_000, 0), 0),
+        (event(100, later, 0, 0), 100),
+        (event(7, later, 0, 0), 100),
+    ]);
+    let runs: Vec<usize> = streams.iter().map(Vec::len).collect();
+    assert_eq!(runs, [1, 1, 1, 1]);
+    let owners: Vec<_> = said.iter().map(|it| &it.owner).collect();
+    let programs: Vec<&str> = owners.iter().map(|it| it.program.as_str()).collect();
+    assert_eq!(programs, ["bash", "sqlite3", "100", "sqlite3"]);
+    let groups: Vec<Option<&str>> = owners.iter().map(|it| it.group.as_deref()).collect();
+    assert_eq!(groups, [Some(""), Some(""), Some("apps/100"), None]);
+}
+
+#[test]
+fn beyond_the_most_streams_groups_share_one() {
+    let plain = |bytes: &[u8]| bytes.to_vec();
+    let mut said = Streams::new(Nanos(SECOND), SEES, &plain);
+    let first = 100 + STREAMS as u32;
+    (100..first).for_each(|thread| said.event(&event(thread, SECOND, 0, 0), &Living(0)));
+    let later = SECOND + 2 * QUIET.0;
+    said.event(&event(first, later, 0, 0), &Living(0));
+    assert_eq!(said.tally().passed_over, 1, "all others are there");
+    said.event(&event(first, later, 0, 0), &Living(101));
+    let group = said.all()[0].owner.group.as_deref();
+    assert_eq!((group, said.tally().of_unknown_groups), (Some("apps"), 1));
+}
+
+#[test]
+fn an_inode_that_is_reclaimed_is_not_a_file_that_is_cut() {
+    let cut = |names, size, offset| Event {
+        kind: Kind::Truncate,
+        length: names,
+        size,
+        offset,
+        ..event(5, SECOND + 10_000, 0, 0)
+    };
+    let kinds = |last: Event| {
+        let (streams, _) = recorded(&[(event(5, SECOND, 0, 0), 0), (last, 0)]);
+        streams[0].len()
+    };
+    assert_eq!(kinds(cut(1, 1 << 20, 0)), 1, "reclaimed");
+    assert_eq!(kinds(cut(1, 4096, 4096)), 2, "made shorter");
+    assert_eq!(kinds(cut(0, 1 << 20, 0)), 2, "removed");
+}
