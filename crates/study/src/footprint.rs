@@ -1,8 +1,8 @@
 //! What a recording shows of a load: who read and wrote how much, how many different bytes that
 //! were, and how often each size of the page cache would miss.
 //!
-//! Streams are put in order by the times that were recorded. Where they touch more pages than
-//! [`MOST`], one page of each aligned block of a power of two stands for all of it.
+//! Streams are put in order by the times that were recorded. Where they touch more than a million
+//! pages, one page of each aligned block of a power of two stands for all of it.
 
 mod level;
 mod looking;

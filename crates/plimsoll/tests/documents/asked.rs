@@ -45,7 +45,11 @@ fn refusal(words: &[String], last: &[&str]) -> Option<String> {
 
 /// The settings in the words of a command, and the tunable that it is to explain.
 fn settings(words: &[String]) -> Vec<String> {
-    let mut settings: Vec<String> = words.to_vec();
+    let begins = [String::new()];
+    let before = begins.iter().chain(words);
+    // What stands behind --limit is a control group.
+    let pairs = before.zip(words).filter(|(before, _)| *before != "--limit");
+    let mut settings: Vec<String> = pairs.map(|(_, word)| word.clone()).collect();
     settings.retain(|word| word.contains('=') && !word.starts_with("--"));
     if let [verb, tunable, ..] = words
         && verb == "explain"
