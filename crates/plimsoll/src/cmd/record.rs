@@ -52,7 +52,8 @@ pub(crate) struct Args {
     /// The file, which must not exist yet
     #[arg(short, long, value_name = "FILE", default_value = "load.rec")]
     output: PathBuf,
-    /// The size that the file may have; where all does not fit, a half of the pages is kept, and so on
+    /// The size that the file may have; where all does not fit, a half of the pages is kept, and so
+    /// on
     #[arg(long, value_name = "SIZE", default_value = "20M", value_parser = size)]
     size: Bytes,
 }
