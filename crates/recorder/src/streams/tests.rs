@@ -1,0 +1,157 @@
+//! Tests of the streams that events become.
+
+use scenario::recording::Recording;
+
+use super::*;
+
+/// All tasks exist up to this number.
+struct Living(u32);
+
+impl Tasks for Living {
+    fn exists(&self, thread: u32) -> bool {
+        thread >= self.0
+    }
+}
+
+const SECOND: u64 = 1_000_000_000;
+
+const SEES: Sees = Sees {
+    ends: true,
+    added: false,
+};
+
+fn event(thread: u32, began: u64, ran: u64, slept: u32) -> Event {
+    let task = |ran| Task {
+        ran: Nanos(ran),
+        slept,
+        read: 0,
+    };
+    Event {
+        name: *b"sqlite3\0\0\0\0\0\0\0\0\0",
+        kind: Kind::Read,
+        thread,
+        process: thread,
+        began: Nanos(began),
+        ended: Nanos(began + 5_000),
+        before: task(ran),
+        after: task(ran + 5_000),
+        file: (1, 7),
+        size: 1 << 20,
+        offset: 8192,
+        length: 4096,
+    }
+}
+
+fn recorded(events: &[(Event, u32)]) -> (Vec<Vec<Run>>, Vec<Stream>) {
+    let plain = |bytes: &[u8]| bytes.to_vec();
+    let mut said = Streams::new(Nanos(SECOND), SEES, &plain, &|_| Nanos::ZERO);
+    for (event, living) in events {
+        said.event(event, &Living(*living));
+    }
+    let mut bytes = Writer::new("", &plain).take(Part::All);
+    bytes.extend(said.take(Part::All));
+    let read = Recording::read(&bytes, &|_, _| None).expect("a recording");
+    let streams = read.recorded.streams.iter();
+    (
+        streams
+            .skip(1)
+            .map(|stream| stream.iter().collect())
+            .collect(),
+        said.all().to_vec(),
+    )
+}
+
+#[test]
+fn a_task_computes_or_sleeps_between_its_runs() {
+    let begin = SECOND + 3_000_000;
+    let (streams, _) = recorded(&[
+        (event(5, begin, 1_000_000, 0), 0),
+        (event(5, begin + 25_000, 1_005_000, 0), 0),
+        (event(5, begin + 50_030_000, 1_040_000, 1), 0),
+    ]);
+    let [first, second, third] = streams[0][..] else {
+        panic!("three runs");
+    };
+    assert_eq!(
+        (first.compute.0, first.sleep.0),
+        (0, 3_000_000),
+        "it came later"
+    );
+    assert_eq!(
+        (second.compute.0, second.sleep.0, second.took.0),
+        (20_000, 0, 5_000)
+    );
+    assert_eq!(
+        third.compute.0, 30_000,
+        "CPU time less what the run itself used"
+    );
+    assert_eq!(third.sleep.0 / 1_000_000, 49);
+    assert_eq!((third.offset, third.length), (8192, 4096));
+}
+
+#[test]
+fn half_of_the_blocks_are_kept_from_then_on() {
+    let plain = |bytes: &[u8]| bytes.to_vec();
+    let mut said = Streams::new(Nanos(SECOND), SEES, &plain, &|_| Nanos(400));
+    let read = |block: u64| Event {
+        size: 256 << 16,
+        offset: block << 16,
+        began: Nanos(SECOND + block * 10_000),
+        ended: Nanos(SECOND + block * 10_000 + 1_000),
+        ..event(5, SECOND, 0, 0)
+    };
+    let mut runs = |blocks: std::ops::Range<u64>| {
+        blocks.for_each(|block| said.event(&read(block), &Living(0)));
+        let taken = said.take(Part::All);
+        said.keep_half();
+        taken
+    };
+    let whole = runs(0..256);
+    let half = runs(0..256);
+    let read = |blocks: &[u8], level| {
+        let mut bytes = Writer::new("", &plain).take(Part::All);
+        bytes.extend(&whole[..whole.len() * usize::from(level > 0)]);
+        bytes.extend(blocks);
+        let read = Recording::read(&bytes, &|_, _| None).expect("a recording");
+        read.recorded.streams[1].len()
+    };
+    assert_eq!(read(&whole, 0), 256);
+    assert_eq!(read(&half, 1) - 256, 128);
+    assert_eq!(
+        (said.level(), said.tally().reads),
+        (2, 512),
+        "all are counted"
+    );
+}
+
+#[test]
+fn a_task_that_is_gone_leaves_its_stream_to_the_next() {
+    let later = SECOND + 2 * QUIET.0;
+    let (streams, said) = recorded(&[
+        (event(5, SECOND, 0, 0), 0),
+        (event(6, SECOND, 0, 0), 0),
+        (event(7, later, 0, 0), 6),
+    ]);
+    assert_eq!(streams.len(), 2);
+    assert_eq!(said[0].name(), "sqlite3");
+    assert_eq!((said[0].tasks, said[1].tasks), (2, 1));
+    assert_eq!(streams[0][1].compute, Nanos::ZERO);
+}
+
+#[test]
+fn an_inode_that_is_reclaimed_is_not_a_file_that_is_cut() {
+    let cut = |names, size, offset| Event {
+        kind: Kind::Truncate,
+        length: names,
+        size,
+        offset,
+        ..event(5, SECOND + 10_000, 0, 0)
+    };
+    let kinds = |last: Event| {
+        let (streams, _) = recorded(&[(event(5, SECOND, 0, 0), 0), (last, 0)]);
+        streams[0].len()
+    };
+    assert_eq!(kinds(cut(1, 1 << 20, 0)), 1, "reclaimed");
+    assert_eq!(kinds(cut(1, 4096, 4096)), 2, "made shorter");
+    assert_eq!(kinds(cut(0, 1 << 20, 0)), 2, "removed");
+}
