@@ -140,8 +140,7 @@ impl Cached {
         all.filter(|(_, runs)| *runs > 0).collect()
     }
 
-    /// Reads of all that was cached, as blocks of the stream 0, of which one page of `1 << level` is
-    /// kept.
+    /// Reads of all that was cached, as blocks of the stream 0; one page of `1 << level` is kept.
     pub(crate) fn blocks(&self, pack: Pack<'_>, level: u32) -> Vec<u8> {
         let mut writer = Writer::new("", pack);
         writer.take(Part::Full);

@@ -66,7 +66,7 @@ impl Mapping {
 
     fn words(&self) -> &[AtomicU64] {
         #[expect(unsafe_code, reason = "the kernel shares them")]
-        // SAFETY: a mapping is aligned to a page, has so many words, and lives as long as `self`;
+        // SAFETY: a mapping is aligned to a page, has this many words, and lives as long as `self`;
         // whoever changes them changes whole words.
         unsafe {
             std::slice::from_raw_parts(self.address.as_ptr(), self.words)

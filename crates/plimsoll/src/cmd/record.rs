@@ -1,6 +1,7 @@
 //! `plimsoll record`: what tasks do to files on this machine, as a study that is asked, proven and
 //! edited like any other.
 
+mod disks;
 mod harm;
 mod saving;
 mod thinning;
@@ -31,6 +32,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use study::recording::pack;
 use study::{AtHand, DiskKind, Load, LoadStream, Observed};
 
+use self::disks::FromDisks;
 use self::harm::{Harm, Sample, Watch};
 use self::saving::Saving;
 use self::thinning::{OwnTime, Thinning};
@@ -54,7 +56,8 @@ pub(crate) struct Args {
     /// The file, which must not exist yet
     #[arg(short, long, value_name = "FILE", default_value = "load.rec")]
     output: PathBuf,
-    /// The size that the file may have; where all does not fit, a half of the pages is kept, and so on
+    /// The size that the file may have; where all does not fit, a half of the pages is kept, and so
+    /// on
     #[arg(long, value_name = "SIZE", default_value = "20M", value_parser = size)]
     size: Bytes,
 }

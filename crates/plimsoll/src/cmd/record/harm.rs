@@ -134,7 +134,7 @@ impl fmt::Display for Harm {
 mod tests {
     use super::*;
 
-    /// Tasks wait for something for so many of each 10 seconds, beside 1 second before.
+    /// Tasks wait for something for this many of each 10 seconds, beside 1 second before.
     fn ends_after(of: usize, seconds: &[u64], own: u64) -> Option<(usize, String)> {
         let mut watch = Watch {
             before: [Share(1_000); 3],

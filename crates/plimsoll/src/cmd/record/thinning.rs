@@ -15,7 +15,7 @@ pub(super) struct OwnTime(Costs);
 /// Thins what was recorded before.
 #[derive(Debug)]
 pub(super) struct Thinning {
-    /// One page of `1 << most` is kept at last: with fewer a machine of this memory is not modelled.
+    /// One page of `1 << most` is kept at last: with fewer this memory is not modelled.
     most: u32,
     under_way: Option<JoinHandle<Option<Vec<u8>>>>,
 }
