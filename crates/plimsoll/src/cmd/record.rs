@@ -17,14 +17,12 @@ use answer::machine;
 use anyhow::{Context as _, bail};
 use host::facts::{self, since_boot};
 use host::{Root, groups};
-use mm::diskstats::{self, Diskstats};
 use mm::hierarchy::ancestors;
 use mm::notes::Place;
 use mm::quantity;
 use mm::snapshot::Snapshot;
 use mm::text::{counted, lasting};
 use mm::units::{Bytes, Nanos};
-use mm::vmstat::{self, Vmstat};
 use recorder::{Probe, Seen, Stream, Streams, Tally, Tasks};
 use rustix::time::{ClockId, Timespec, clock_gettime};
 use scenario::recording::{self, Part, Run, Writer};
@@ -457,45 +455,6 @@ fn of_load(stream: &Stream) -> LoadStream {
         program: stream.owner.program.clone(),
         group: stream.owner.group.clone().unwrap_or_default(),
         runs: stream.runs,
-    }
-}
-
-/// What the machine has read from disks since it booted.
-#[derive(Clone, Copy, Debug, Default)]
-struct FromDisks {
-    /// `pgpgin`.
-    bytes: Bytes,
-    /// Of all disks and their parts.
-    requests: u64,
-    /// How long these took together.
-    time: Nanos,
-}
-
-impl FromDisks {
-    /// Two files, and no more: it is read while the machine is looked at.
-    fn now(root: &Root) -> Self {
-        let text = |path| root.look(path).unwrap_or_default();
-        let vmstat = Vmstat::parse(&text(vmstat::PATH)).ok();
-        let kilobytes = vmstat.and_then(|it| it.get("pgpgin")).unwrap_or(0);
-        let disks = Diskstats::parse(&text(diskstats::PATH)).ok();
-        let disks = disks.iter().flat_map(|it| &it.disks);
-        let (requests, time) = disks.fold((0_u64, 0_u64), |(requests, time), disk| {
-            let longer = time.saturating_add(disk.read_time.0);
-            (requests.saturating_add(disk.reads), longer)
-        });
-        Self {
-            bytes: Bytes(kilobytes.saturating_mul(1024)),
-            requests,
-            time: Nanos(time),
-        }
-    }
-
-    fn since(self, before: &Self) -> Self {
-        Self {
-            bytes: Bytes(self.bytes.0.saturating_sub(before.bytes.0)),
-            requests: self.requests.saturating_sub(before.requests),
-            time: Nanos(self.time.0.saturating_sub(before.time.0)),
-        }
     }
 }
 
