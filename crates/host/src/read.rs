@@ -102,6 +102,14 @@ pub fn full(root: &Root, at: Nanos) -> Frame {
     Reading::full(root, at).finish()
 }
 
+/// Reads what a snapshot needs, but of the control groups those that use most memory, this many at most.
+#[must_use]
+pub fn with_largest_groups(root: &Root, at: Nanos, count: usize) -> Frame {
+    let mut reading = Reading::machine(root, at);
+    reading.frame.files.extend(groups::largest(root, count));
+    reading.finish()
+}
+
 /// Reads the same of a machine that is the reader's own, as the VM of a bench is, and then what
 /// acts when it is read: the kernel computes its lowmem reserves again, as it did for every record.
 #[must_use]
@@ -145,6 +153,13 @@ impl<'a> Reading<'a> {
 
     /// With everything that a snapshot needs.
     fn full(root: &'a Root, at: Nanos) -> Self {
+        let mut reading = Self::machine(root, at);
+        reading.control_groups();
+        reading
+    }
+
+    /// With all of that but control groups.
+    fn machine(root: &'a Root, at: Nanos) -> Self {
         let mut reading = Self::new(root, at);
         WANTED.iter().for_each(|path| reading.want(path));
         OPTIONAL.iter().for_each(|path| reading.try_file(path));
@@ -153,7 +168,6 @@ impl<'a> Reading<'a> {
         reading.huge_page_sizes();
         reading.block_devices();
         reading.generations();
-        reading.control_groups();
         reading.note(FACTS, facts::read(root).to_text());
         if let Some(note) = covered::note(root) {
             reading.note(COVERED, note);
