@@ -15,7 +15,7 @@ pub const MOST: usize = 20;
 type Figure = (&'static str, Option<f64>);
 
 /// The largest groups whose use is known, by name.
-fn largest<'a>(facts: &'a Facts<'_>) -> Vec<(&'a String, &'a Memcg)> {
+fn largest(facts: &Facts) -> Vec<(&String, &Memcg)> {
     let groups = facts.now.memcgs.iter();
     let mut groups: Vec<_> = groups
         .filter(|(_, group)| group.current.is_some())
@@ -26,7 +26,7 @@ fn largest<'a>(facts: &'a Facts<'_>) -> Vec<(&'a String, &'a Memcg)> {
     groups
 }
 
-fn each(facts: &Facts<'_>, figure: impl Fn(&Memcg) -> Option<f64>) -> Vec<Sample> {
+fn each(facts: &Facts, figure: impl Fn(&Memcg) -> Option<f64>) -> Vec<Sample> {
     let groups = largest(facts).into_iter();
     let of = |(name, group): (&String, &Memcg)| {
         Some(Sample::new([("group", path(name))], figure(group)?))
@@ -35,7 +35,7 @@ fn each(facts: &Facts<'_>, figure: impl Fn(&Memcg) -> Option<f64>) -> Vec<Sample
 }
 
 fn each_by<const N: usize>(
-    facts: &Facts<'_>,
+    facts: &Facts,
     label: &'static str,
     figures: impl Fn(&Memcg) -> [Figure; N],
 ) -> Vec<Sample> {
@@ -57,12 +57,12 @@ fn path(name: &str) -> String {
 }
 
 /// What groups use.
-pub(super) fn used(facts: &Facts<'_>) -> Vec<Sample> {
+pub(super) fn used(facts: &Facts) -> Vec<Sample> {
     each(facts, |group| Some(group.current?.0 as f64))
 }
 
 /// What came back after it was reclaimed.
-pub(super) fn refaulted(facts: &Facts<'_>) -> Vec<Sample> {
+pub(super) fn refaulted(facts: &Facts) -> Vec<Sample> {
     each_by(facts, "type", |group| {
         let of = |pages: fn(&MemoryStat) -> Option<u64>| of_pages(facts, group, pages);
         [
@@ -73,17 +73,17 @@ pub(super) fn refaulted(facts: &Facts<'_>) -> Vec<Sample> {
 }
 
 /// What reclaim looked at.
-pub(super) fn scanned(facts: &Facts<'_>) -> Vec<Sample> {
+pub(super) fn scanned(facts: &Facts) -> Vec<Sample> {
     each(facts, |group| of_pages(facts, group, |stat| stat.pgscan))
 }
 
 /// What reclaim took.
-pub(super) fn reclaimed(facts: &Facts<'_>) -> Vec<Sample> {
+pub(super) fn reclaimed(facts: &Facts) -> Vec<Sample> {
     each(facts, |group| of_pages(facts, group, |stat| stat.pgsteal))
 }
 
 fn of_pages(
-    facts: &Facts<'_>,
+    facts: &Facts,
     group: &Memcg,
     pages: impl Fn(&MemoryStat) -> Option<u64>,
 ) -> Option<f64> {
@@ -92,7 +92,7 @@ fn of_pages(
 }
 
 /// How long tasks waited for memory.
-pub(super) fn stalled(facts: &Facts<'_>) -> Vec<Sample> {
+pub(super) fn stalled(facts: &Facts) -> Vec<Sample> {
     each_by(facts, "tasks", |group| {
         let total = |stall: fn(Psi) -> Option<mm::psi::Stall>| {
             Some(stall(group.pressure?)?.total.seconds())
@@ -105,7 +105,7 @@ pub(super) fn stalled(facts: &Facts<'_>) -> Vec<Sample> {
 }
 
 /// What happened at limits.
-pub(super) fn events(facts: &Facts<'_>) -> Vec<Sample> {
+pub(super) fn events(facts: &Facts) -> Vec<Sample> {
     each_by(facts, "event", |group| {
         let count = |name| Some(group.event(name)? as f64);
         ["high", "max", "oom_kill"].map(|name| (name, count(name)))

@@ -9,8 +9,10 @@ use mm::zoneinfo::{Zone, Zoneinfo};
 
 use super::{Facts, Sample};
 
-/// The three marks, by the kernel's names.
-const MARKS: [(&str, fn(Above) -> i64); 3] = [
+/// A mark by the kernel's name, and what stands above it.
+type Mark = (&'static str, fn(Above) -> i64);
+
+const MARKS: [Mark; 3] = [
     ("min", |above| above.min),
     ("low", |above| above.low),
     ("high", |above| above.high),
@@ -29,7 +31,7 @@ fn of_zone(zone: &Zone) -> [(&'static str, String); 2] {
 }
 
 /// Each zone against each mark.
-pub(super) fn of_zones(facts: &Facts<'_>) -> Vec<Sample> {
+pub(super) fn of_zones(facts: &Facts) -> Vec<Sample> {
     let of = |zone| {
         let above = facts.now.above(zone);
         let [node, name] = of_zone(zone);
@@ -42,7 +44,7 @@ pub(super) fn of_zones(facts: &Facts<'_>) -> Vec<Sample> {
 }
 
 /// By how much the marks of each zone are raised.
-pub(super) fn boosts(facts: &Facts<'_>) -> Vec<Sample> {
+pub(super) fn boosts(facts: &Facts) -> Vec<Sample> {
     let of = |zone: &Zone| {
         let Pages(boost) = zone.boost?;
         let boost = facts.bytes(i64::try_from(boost).ok()?);
@@ -52,7 +54,7 @@ pub(super) fn boosts(facts: &Facts<'_>) -> Vec<Sample> {
 }
 
 /// Each node against each mark, after the reserve.
-pub(super) fn of_nodes(facts: &Facts<'_>) -> Vec<Sample> {
+pub(super) fn of_nodes(facts: &Facts) -> Vec<Sample> {
     let of = |(node, above): (u32, Above)| {
         MARKS.map(|(mark, of)| Sample::new(of_mark(node, mark), facts.bytes(of(above))))
     };
@@ -60,7 +62,7 @@ pub(super) fn of_nodes(facts: &Facts<'_>) -> Vec<Sample> {
 }
 
 /// When each node reaches each mark.
-pub(super) fn seconds_of_nodes(facts: &Facts<'_>) -> Vec<Sample> {
+pub(super) fn seconds_of_nodes(facts: &Facts) -> Vec<Sample> {
     let Some((before, span)) = facts.moved() else {
         return Vec::new();
     };
@@ -85,7 +87,7 @@ fn of_mark(node: u32, mark: &str) -> [(&'static str, String); 2] {
 }
 
 /// When MemAvailable is used up.
-pub(super) fn seconds_of_available(facts: &Facts<'_>) -> Vec<Sample> {
+pub(super) fn seconds_of_available(facts: &Facts) -> Vec<Sample> {
     let available = |snapshot: &Snapshot| {
         let kernel = snapshot.meminfo.as_ref()?.mem_available;
         let kernel = kernel.map(|kib| kib.pages_floor(snapshot.page));
@@ -118,14 +120,14 @@ fn dirty_lines(snapshot: &Snapshot) -> Option<[(&'static str, Pages); 3]> {
 }
 
 /// The dirty limits.
-pub(super) fn dirty_limits(facts: &Facts<'_>) -> Vec<Sample> {
+pub(super) fn dirty_limits(facts: &Facts) -> Vec<Sample> {
     of_dirty(facts, |Pages(line)| {
         Some(facts.bytes(line.try_into().ok()?))
     })
 }
 
 /// What may become dirty up to each limit.
-pub(super) fn dirty_distances(facts: &Facts<'_>) -> Vec<Sample> {
+pub(super) fn dirty_distances(facts: &Facts) -> Vec<Sample> {
     let unwritten = facts.now.unwritten();
     of_dirty(facts, |line| {
         Some(facts.bytes(line.0.checked_signed_diff(unwritten?.0)?))
@@ -133,7 +135,7 @@ pub(super) fn dirty_distances(facts: &Facts<'_>) -> Vec<Sample> {
 }
 
 /// When each dirty limit is reached.
-pub(super) fn seconds_of_dirty(facts: &Facts<'_>) -> Vec<Sample> {
+pub(super) fn seconds_of_dirty(facts: &Facts) -> Vec<Sample> {
     let held = |snapshot: &Snapshot| Some(snapshot.unwritten()?.0 as f64);
     of_dirty(facts, |line| {
         let (before, span) = facts.moved()?;
@@ -142,14 +144,14 @@ pub(super) fn seconds_of_dirty(facts: &Facts<'_>) -> Vec<Sample> {
     })
 }
 
-fn of_dirty(facts: &Facts<'_>, value: impl Fn(Pages) -> Option<f64>) -> Vec<Sample> {
+fn of_dirty(facts: &Facts, value: impl Fn(Pages) -> Option<f64>) -> Vec<Sample> {
     let lines = dirty_lines(&facts.now).into_iter().flatten();
     let of = |(name, at): (&str, Pages)| Some(Sample::new([("line", name.to_owned())], value(at)?));
     lines.filter_map(of).collect()
 }
 
 /// The ages of the generations of each node that hold pages: of the youngest, and of the oldest.
-pub(super) fn ages(facts: &Facts<'_>) -> Vec<Sample> {
+pub(super) fn ages(facts: &Facts) -> Vec<Sample> {
     let table = &facts.now.lru_gen.generations;
     let holds = |row: &&Generation| row.anon.saturating_add(row.file) > Pages::ZERO;
     let held: Vec<&Generation> = table.iter().filter(holds).collect();
@@ -172,7 +174,7 @@ pub(super) fn ages(facts: &Facts<'_>) -> Vec<Sample> {
 }
 
 /// How long the working set is kept.
-pub(super) fn min_ttl(facts: &Facts<'_>) -> Vec<Sample> {
+pub(super) fn min_ttl(facts: &Facts) -> Vec<Sample> {
     let ttl: Option<Nanos> = facts.now.lru_gen.min_ttl;
     let sample = |ttl: Nanos| Sample::new([], ttl.seconds());
     ttl.map(sample).into_iter().collect()

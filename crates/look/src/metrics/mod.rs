@@ -25,13 +25,13 @@ pub const PREFIX: &str = "plimsoll_";
 
 /// What the families are made of. What is `None` was not looked at, or could not be read.
 #[derive(Debug, Default)]
-pub struct Facts<'a> {
+pub struct Facts {
     /// The state that is shown.
     pub now: Snapshot,
     /// An earlier one, for what moves.
     pub before: Option<Snapshot>,
     /// What lint says of the settings.
-    pub lint: Option<&'a Report>,
+    pub lint: Option<Report>,
     /// The values that standing changes set.
     pub applied: Option<Vec<Applied>>,
     /// The guard, where it is set up.
@@ -56,7 +56,7 @@ impl Sample {
     }
 }
 
-impl Facts<'_> {
+impl Facts {
     /// The page of all families that have samples.
     #[must_use]
     pub fn text(&self, form: Form) -> String {

@@ -27,18 +27,18 @@ pub enum Guard {
 }
 
 /// Findings by severity; those that there are none of as 0, for every rule was asked.
-pub(super) fn findings(facts: &Facts<'_>) -> Vec<Sample> {
+pub(super) fn findings(facts: &Facts) -> Vec<Sample> {
     let of = |report: &Report| {
         Severity::ALL.map(|severity| {
             let labels = [("severity", severity.word().to_owned())];
             Sample::new(labels, report.count(severity) as f64)
         })
     };
-    facts.lint.map(of).into_iter().flatten().collect()
+    facts.lint.as_ref().map(of).into_iter().flatten().collect()
 }
 
 /// Findings by rule, of those that found something.
-pub(super) fn by_rule(facts: &Facts<'_>) -> Vec<Sample> {
+pub(super) fn by_rule(facts: &Facts) -> Vec<Sample> {
     let mut counts: BTreeMap<(&str, &str), usize> = BTreeMap::new();
     for finding in facts.lint.iter().flat_map(|report| &report.findings) {
         let rule = (finding.rule.name, finding.rule.severity.word());
@@ -52,7 +52,7 @@ pub(super) fn by_rule(facts: &Facts<'_>) -> Vec<Sample> {
 }
 
 /// Whether each applied value is another one by now.
-pub(super) fn drift(facts: &Facts<'_>) -> Vec<Sample> {
+pub(super) fn drift(facts: &Facts) -> Vec<Sample> {
     let mut drifted: BTreeMap<&str, bool> = BTreeMap::new();
     for Applied {
         tunable,
@@ -68,16 +68,16 @@ pub(super) fn drift(facts: &Facts<'_>) -> Vec<Sample> {
 }
 
 /// Whether the guard runs.
-pub(super) fn guard_runs(facts: &Facts<'_>) -> Vec<Sample> {
+pub(super) fn guard_runs(facts: &Facts) -> Vec<Sample> {
     of_guard(facts, |guard| guard == Guard::Runs)
 }
 
 /// Whether a guard that is gone left tunables set.
-pub(super) fn guard_left(facts: &Facts<'_>) -> Vec<Sample> {
+pub(super) fn guard_left(facts: &Facts) -> Vec<Sample> {
     of_guard(facts, |guard| guard == Guard::Killed)
 }
 
-fn of_guard(facts: &Facts<'_>, is: impl Fn(Guard) -> bool) -> Vec<Sample> {
+fn of_guard(facts: &Facts, is: impl Fn(Guard) -> bool) -> Vec<Sample> {
     let sample = |guard| Sample::new([], is(guard).into());
     facts.guard.map(sample).into_iter().collect()
 }

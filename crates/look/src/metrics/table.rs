@@ -38,7 +38,7 @@ pub struct Family {
     /// What has to be in the evidence.
     pub from: &'static str,
     /// Its samples.
-    pub(super) samples: fn(&Facts<'_>) -> Vec<Sample>,
+    pub(super) samples: fn(&Facts) -> Vec<Sample>,
 }
 
 impl Kind {

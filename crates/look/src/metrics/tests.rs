@@ -153,7 +153,7 @@ fn what_plimsoll_knows_itself_is_told() {
         drifted,
     };
     let facts = Facts {
-        lint: Some(&Report::default()),
+        lint: Some(Report::default()),
         applied: Some(vec![
             applied("vm.swappiness", false),
             applied("vm.dirty_ratio", true),

@@ -36,7 +36,7 @@ impl Form {
 }
 
 /// All families that have samples.
-pub(super) fn page(facts: &Facts<'_>, form: Form) -> String {
+pub(super) fn page(facts: &Facts, form: Form) -> String {
     let mut page = String::new();
     for family in FAMILIES {
         let samples = (family.samples)(facts);

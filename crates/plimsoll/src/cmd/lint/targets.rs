@@ -9,8 +9,8 @@ use ::evidence::{COMMANDS, NOTE};
 use anyhow::{Context as _, bail};
 use conf::{Entry, Tree};
 use files::{Folder, Found, Kind, named, output};
-use host::Root;
 use host::configuration::MOST as MOST_TEXT;
+use host::{Root, facts};
 use look::lint::Scope;
 use look::lint::machine::Machine;
 use look::lint::read::{self, Form};
@@ -18,6 +18,7 @@ use look::lint::scope::Extent;
 use look::lint::text::Text;
 use look::lint::tree::{self, Known, PLACES};
 use mm::capture::{Capture, Frame};
+use mm::notes;
 use mm::snapshot::Snapshot;
 use mm::text::weight;
 
@@ -88,7 +89,7 @@ impl Targets {
             if of.is_some() {
                 bail!("--of is for files: give one, or leave --of out to look at this machine");
             }
-            targets.live()?;
+            targets.live(this_machine())?;
             return Ok(targets);
         }
         let machine = std::rc::Rc::new(match of {
@@ -101,6 +102,23 @@ impl Targets {
             targets.one(path, &machine, at).with_context(|| name)?;
         }
         Ok(targets)
+    }
+
+    /// This machine, of which this was read.
+    ///
+    /// # Errors
+    /// Its root cannot be opened.
+    pub(super) fn of_this(snapshot: Snapshot) -> anyhow::Result<Self> {
+        let mut targets = Self::default();
+        targets.live(Machine::of(snapshot))?;
+        Ok(targets)
+    }
+
+    /// What a capture says of its machine.
+    pub(super) fn of_frame(frame: &Frame, name: &Path) -> Self {
+        let mut targets = Self::default();
+        targets.frame(frame, name);
+        targets
     }
 
     /// A scope for each of them.
@@ -138,14 +156,14 @@ impl Targets {
         }
     }
 
-    fn live(&mut self) -> anyhow::Result<()> {
+    fn live(&mut self, machine: Machine) -> anyhow::Result<()> {
         let root = Root::default();
         let what = What::Tree {
             tree: tree(&root),
             known: Known::Everything,
             prefix: "/".to_owned(),
         };
-        let machine = std::rc::Rc::new(this_machine());
+        let machine = std::rc::Rc::new(machine);
         self.targets.push(Target { what, machine });
         self.machine = Some("this".to_owned());
         self.place("/".to_owned(), root.folder()?, None);
@@ -224,14 +242,16 @@ impl Targets {
         if !tree::is_machine(&tree) {
             return self.walk(&folder, path, machine);
         }
-        let has_kernel_files = root.is_directory("proc") || root.is_directory("sys");
-        let own = has_kernel_files
-            .then(|| lab::evidence::read_folder(&folder).ok())
-            .flatten();
-        let frame = own.and_then(|found| found.frames.into_iter().next_back());
-        let machine = match frame {
-            Some(frame) => std::rc::Rc::new(Machine::of(Snapshot::parse(&frame))),
-            None => std::rc::Rc::clone(machine),
+        let is_unsaid = self.machine.is_none();
+        let machine = if is_unsaid && is_own_host(facts::place(&Root::default()), path) {
+            self.machine = Some("this".to_owned());
+            std::rc::Rc::new(this_machine())
+        } else {
+            let own = own_frame(&root, &folder);
+            own.map_or_else(
+                || std::rc::Rc::clone(machine),
+                |frame| std::rc::Rc::new(Machine::of(Snapshot::parse(&frame))),
+            )
         };
         let what = What::Tree {
             tree,
@@ -332,7 +352,11 @@ impl Targets {
     }
 
     fn evidence(&mut self, capture: &Capture, path: &Path, at: Option<&str>) -> anyhow::Result<()> {
-        let frame = frame(capture, at)?;
+        self.frame(frame(capture, at)?, path);
+        Ok(())
+    }
+
+    fn frame(&mut self, frame: &Frame, path: &Path) {
         let machine = std::rc::Rc::new(Machine::of(Snapshot::parse(frame)));
         let texts = frame
             .files
@@ -346,7 +370,6 @@ impl Targets {
         };
         self.targets.push(Target { what, machine });
         self.machine = Some(path.display().to_string());
-        Ok(())
     }
 }
 
@@ -412,6 +435,21 @@ fn is_of_git(name: &OsString) -> bool {
     name.as_encoded_bytes().starts_with(b".git")
 }
 
+/// The last frame of a root that has kernel files itself.
+fn own_frame(root: &Root, folder: &Folder) -> Option<Frame> {
+    let has_kernel_files = root.is_directory("proc") || root.is_directory("sys");
+    let own = has_kernel_files.then(|| lab::evidence::read_folder(folder).ok());
+    own.flatten()?.frames.into_iter().next_back()
+}
+
+/// Where a container has the root of its host, by the custom of `kubectl debug` and of others.
+const HOST: &str = "/host";
+
+/// Whether a folder is the root of the machine whose kernel we are on, seen from a container.
+fn is_own_host(place: notes::Place, path: &Path) -> bool {
+    place == notes::Place::Container && path.components().eq(Path::new(HOST).components())
+}
+
 fn tree(root: &Root) -> Tree {
     let places: Vec<_> = conf::places::WHERE.iter().chain(PLACES).copied().collect();
     host::configuration::read_places(root, &places)
@@ -461,4 +499,23 @@ fn frame<'a>(capture: &'a Capture, at: Option<&str>) -> anyhow::Result<&'a Frame
         Some(name) => format!("no snapshot is named \"{name}\""),
         None => "it is empty".to_owned(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use notes::Place::{Container, Machine};
+
+    #[test]
+    fn the_root_of_its_host_is_known_to_a_container_alone() {
+        for (place, path, expected) in [
+            (Container, "/host", true),
+            (Container, "/host/", true),
+            (Container, "/host/etc", false),
+            (Container, "host", false),
+            (Machine, "/host", false),
+        ] {
+            assert_eq!(is_own_host(place, Path::new(path)), expected, "{path}");
+        }
+    }
 }
