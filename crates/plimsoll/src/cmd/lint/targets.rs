@@ -157,16 +157,20 @@ impl Targets {
     }
 
     fn live(&mut self, machine: Machine) -> anyhow::Result<()> {
-        let root = Root::default();
+        let here = facts::place(&Root::default());
+        let (root, prefix) = match is_own_host(here, Path::new(HOST)) && Path::new(HOST).is_dir() {
+            true => (Root::new(HOST), format!("{HOST}/")),
+            false => (Root::default(), "/".to_owned()),
+        };
         let what = What::Tree {
             tree: tree(&root),
             known: Known::Everything,
-            prefix: "/".to_owned(),
+            prefix: prefix.clone(),
         };
         let machine = std::rc::Rc::new(machine);
         self.targets.push(Target { what, machine });
         self.machine = Some("this".to_owned());
-        self.place("/".to_owned(), root.folder()?, None);
+        self.place(prefix, root.folder()?, None);
         Ok(())
     }
 
@@ -234,6 +238,9 @@ impl Targets {
     }
 
     fn folder(&mut self, path: &Path, machine: &std::rc::Rc<Machine>) -> anyhow::Result<()> {
+        if self.machine.is_none() && is_own_host(facts::place(&Root::default()), path) {
+            return self.live(this_machine());
+        }
         let folder = Folder::at(path)?;
         let prefix = path.join("").display().to_string();
         self.place(prefix.clone(), folder.clone(), None);
@@ -242,16 +249,14 @@ impl Targets {
         if !tree::is_machine(&tree) {
             return self.walk(&folder, path, machine);
         }
-        let is_unsaid = self.machine.is_none();
-        let machine = if is_unsaid && is_own_host(facts::place(&Root::default()), path) {
-            self.machine = Some("this".to_owned());
-            std::rc::Rc::new(this_machine())
-        } else {
-            let own = own_frame(&root, &folder);
-            own.map_or_else(
-                || std::rc::Rc::clone(machine),
-                |frame| std::rc::Rc::new(Machine::of(Snapshot::parse(&frame))),
-            )
+        let has_kernel_files = root.is_directory("proc") || root.is_directory("sys");
+        let own = has_kernel_files
+            .then(|| lab::evidence::read_folder(&folder).ok())
+            .flatten();
+        let frame = own.and_then(|found| found.frames.into_iter().next_back());
+        let machine = match frame {
+            Some(frame) => std::rc::Rc::new(Machine::of(Snapshot::parse(&frame))),
+            None => std::rc::Rc::clone(machine),
         };
         let what = What::Tree {
             tree,
@@ -433,13 +438,6 @@ fn bytes_of(path: &Path) -> anyhow::Result<Vec<u8>> {
 /// What git keeps for itself.
 fn is_of_git(name: &OsString) -> bool {
     name.as_encoded_bytes().starts_with(b".git")
-}
-
-/// The last frame of a root that has kernel files itself.
-fn own_frame(root: &Root, folder: &Folder) -> Option<Frame> {
-    let has_kernel_files = root.is_directory("proc") || root.is_directory("sys");
-    let own = has_kernel_files.then(|| lab::evidence::read_folder(folder).ok());
-    own.flatten()?.frames.into_iter().next_back()
 }
 
 /// Where a container has the root of its host, by the custom of `kubectl debug` and of others.
