@@ -102,7 +102,8 @@ pub fn full(root: &Root, at: Nanos) -> Frame {
     Reading::full(root, at).finish()
 }
 
-/// Reads what a snapshot needs, but of the control groups those that use most memory, this many at most.
+/// Reads what a snapshot needs, but of the control groups those that use most memory, this many at
+/// most.
 #[must_use]
 pub fn with_largest_groups(root: &Root, at: Nanos, count: usize) -> Frame {
     let mut reading = Reading::machine(root, at);

@@ -6,7 +6,7 @@ use std::cmp::Reverse;
 use mm::memcg::{Memcg, MemoryStat};
 use mm::psi::Psi;
 
-use super::{Facts, Sample};
+use super::facts::{Facts, Sample};
 
 /// Groups that are shown, the largest.
 pub const MOST: usize = 20;

@@ -7,7 +7,7 @@ use mm::snapshot::Snapshot;
 use mm::units::{Nanos, Pages};
 use mm::zoneinfo::{Zone, Zoneinfo};
 
-use super::{Facts, Sample};
+use super::facts::{Facts, Sample};
 
 /// A mark by the kernel's name, and what stands above it.
 type Mark = (&'static str, fn(Above) -> i64);

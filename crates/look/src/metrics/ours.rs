@@ -3,28 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use super::{Facts, Sample};
+use super::facts::{Applied, Facts, Guard, Sample};
 use crate::lint::{Report, Severity};
-
-/// A value that a standing change set.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Applied {
-    /// The tunable's name, or the path of a file that has none.
-    pub tunable: String,
-    /// Whether it is not as it was set.
-    pub drifted: bool,
-}
-
-/// The guard of a machine on which it is set up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Guard {
-    /// It runs.
-    Runs,
-    /// It is configured, and does not run.
-    Stopped,
-    /// It was killed, and tunables that it set are still set.
-    Killed,
-}
 
 /// Findings by severity; those that there are none of as 0, for every rule was asked.
 pub(super) fn findings(facts: &Facts) -> Vec<Sample> {

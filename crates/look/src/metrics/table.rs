@@ -1,6 +1,12 @@
 //! Every family: its name, its kind and unit, what it says, of which evidence it is made, and how.
 
-use super::{Facts, PREFIX, Sample, groups, lines, ours};
+use mm::lru_gen::{MIN_TTL_MS, TABLE};
+
+use super::facts::{Facts, Sample};
+use super::{groups, lines, ours};
+
+/// What begins every name.
+const PREFIX: &str = "plimsoll_";
 
 /// What a figure does over time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -139,8 +145,8 @@ pub const FAMILIES: &[Family] = &[
         kind: Kind::Gauge,
         unit: Unit::Bytes,
         labels: "line",
-        help: "From where on flushers write (background), each write waits (throttled), and writers \
-               stand (limit).",
+        help: "From where on flushers write (background), each write waits (throttled), and \
+               writers stand (limit).",
         from: "/proc/vmstat, /proc/zoneinfo and vm.dirty_*",
         samples: lines::dirty_limits,
     },
@@ -158,8 +164,8 @@ pub const FAMILIES: &[Family] = &[
         kind: Kind::Gauge,
         unit: Unit::Seconds,
         labels: "line",
-        help: "Until each dirty limit is reached at the present rate; no sample while what is dirty \
-               becomes less.",
+        help: "Until each dirty limit is reached at the present rate; no sample while what is \
+               dirty becomes less.",
         from: "the same, twice",
         samples: lines::seconds_of_dirty,
     },
@@ -170,7 +176,7 @@ pub const FAMILIES: &[Family] = &[
         labels: "node, generation",
         help: "The age of the youngest and of the oldest generation of a node that holds pages; \
                reclaim takes the oldest first.",
-        from: "/sys/kernel/debug/lru_gen, as root",
+        from: TABLE,
         samples: lines::ages,
     },
     Family {
@@ -179,7 +185,7 @@ pub const FAMILIES: &[Family] = &[
         unit: Unit::Seconds,
         labels: "",
         help: "Pages used within this time are kept, else the OOM killer runs; 0 keeps none.",
-        from: "/sys/kernel/mm/lru_gen/min_ttl_ms",
+        from: MIN_TTL_MS,
         samples: lines::min_ttl,
     },
     Family {

@@ -1,6 +1,14 @@
-use super::*;
-use expect_test::expect;
+//! What a machine's figures are, line by line.
+
 use std::collections::BTreeSet;
+
+use expect_test::expect;
+use mm::capture::Frame;
+use mm::snapshot::Snapshot;
+use mm::units::Nanos;
+
+use super::*;
+use crate::lint::Report;
 
 fn snapshot(at: Nanos, files: &[(&str, &str)]) -> Snapshot {
     let files = files

@@ -4,8 +4,8 @@ use std::fmt::{self, Write as _};
 
 use mm::text::harmless;
 
+use super::facts::{Facts, Sample};
 use super::table::{FAMILIES, Family, Unit};
-use super::{Facts, Sample};
 
 /// Which of the two formats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,8 +35,15 @@ impl Form {
     }
 }
 
-/// All families that have samples.
-pub(super) fn page(facts: &Facts, form: Form) -> String {
+impl Facts {
+    /// The page of all families that have samples.
+    #[must_use]
+    pub fn text(&self, form: Form) -> String {
+        page(self, form)
+    }
+}
+
+fn page(facts: &Facts, form: Form) -> String {
     let mut page = String::new();
     for family in FAMILIES {
         let samples = (family.samples)(facts);

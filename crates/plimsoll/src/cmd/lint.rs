@@ -4,6 +4,7 @@ mod brief;
 mod fixing;
 mod github;
 mod human;
+mod own_host;
 mod sarif;
 mod settings;
 mod targets;

@@ -1,4 +1,5 @@
-//! The alerts: `plimsoll.rules.test.yml` has the figures of recorded machines, and what fires.
+//! The alerts and the dashboard: `plimsoll.rules.test.yml` has the figures of recorded machines, what
+//! fires on them, and that no panel is empty.
 //!
 //! `UPDATE_EXPECT=1 cargo test -p plimsoll --test metrics` writes it again.
 
@@ -6,11 +7,13 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use look::metrics::FAMILIES;
+use serde_json::Value;
 use testkit::programs::promtool;
 
 use super::{of_evidence, samples};
 
 const RULES: &str = "packaging/prometheus/plimsoll.rules.yml";
+const DASHBOARD: &str = "packaging/grafana/plimsoll.json";
 const TESTS: &str = "packaging/prometheus/plimsoll.rules.test.yml";
 
 /// An alert that fires, with its labels and annotations as YAML.
@@ -89,6 +92,9 @@ const RECORDED: [(&str, &[&Fires]); 8] = [
     ("fixtures/hosts/vm-24gib-6.18/capture.txt", &[]),
 ];
 
+/// One that has control groups and swaps, with generations.
+const BUSY: &str = "fixtures/reclaim/vm-512mib-6.12/capture.txt";
+
 /// What no capture holds: the journal of changes, and the guard's files.
 const TOLD: [(&str, &str, &[&Fires]); 2] = [
     (
@@ -132,12 +138,27 @@ fn the_rules_are_valid_and_ask_for_figures_that_there_are() {
         .filter(|line| line.trim().starts_with("- alert: "));
     assert_eq!(alerts.count(), ALL.len());
     let known: BTreeSet<String> = FAMILIES.iter().map(|family| family.sample_name()).collect();
+    assert!(asked().len() > 10);
+    let text = text + &asked().join("\n");
     let words = text.split(|c: char| !c.is_ascii_lowercase() && c != '_' && c != ':');
     let asked: BTreeSet<&str> = words.filter(|word| word.starts_with("plimsoll_")).collect();
     assert!(asked.len() >= ALL.len(), "{asked:?}");
     for name in asked {
         assert!(known.contains(name), "{name}");
     }
+}
+
+/// What the panels of the dashboard ask, of every machine.
+fn asked() -> Vec<String> {
+    let board: Value = serde_json::from_str(&testkit::text(DASHBOARD)).expect("JSON");
+    let panels = board["panels"].as_array().expect("a list").iter();
+    let targets = panels.filter_map(|panel| panel["targets"].as_array());
+    let asked = targets
+        .flatten()
+        .filter_map(|target| target["expr"].as_str());
+    asked
+        .map(|asked| asked.replace("$instance", ".*"))
+        .collect()
 }
 
 /// The tests of rules: each machine stays as it was recorded.
@@ -152,10 +173,25 @@ fn tests() -> String {
     for (name, figures, fires) in TOLD {
         add(name, figures, fires, &mut text);
     }
+    let figures = of_evidence(BUSY, &[]) + TOLD[0].1;
+    feed(
+        "a machine on which every panel has something to show",
+        &figures,
+        &mut text,
+    );
+    text.push_str("    promql_expr_test:\n");
+    for asked in asked() {
+        let _ = write!(
+            text,
+            "      - expr: 'count({asked}) > bool 0'\n        eval_time: 15m\n        exp_samples: \
+             [{{labels: '{{}}', value: 1}}]\n"
+        );
+    }
     text
 }
 
-fn add(name: &str, figures: &str, fires: &[&Fires], text: &mut String) {
+/// The figures of a machine that stays as it is.
+fn feed(name: &str, figures: &str, text: &mut String) {
     let _ = write!(
         text,
         "  - name: {name}\n    interval: 1m\n    input_series:\n"
@@ -171,6 +207,10 @@ fn add(name: &str, figures: &str, fires: &[&Fires], text: &mut String) {
             "      - {{series: '{series}', values: '{value}+0x20'}}"
         );
     }
+}
+
+fn add(name: &str, figures: &str, fires: &[&Fires], text: &mut String) {
+    feed(name, figures, text);
     text.push_str("    alert_rule_test:\n");
     for Fires {
         alert,

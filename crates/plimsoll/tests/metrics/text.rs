@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use look::metrics::{FAMILIES, Family};
 use testkit::programs::{openmetrics, promtool};
 
 use super::{metrics, of_evidence, said, samples, shown};
@@ -114,4 +115,36 @@ fn what_cannot_be_done_is_an_error_in_one_line() {
             "{arguments:?}: {stderr}"
         );
     }
+}
+
+/// The families as docs/metrics.md lists them.
+fn families() -> String {
+    let row = |family: &Family| {
+        let (name, kind) = (family.sample_name(), family.kind.word());
+        let labels = family.labels;
+        format!(
+            "| `{name}` | {kind} | {labels} | {} | {} |\n",
+            family.help, family.from
+        )
+    };
+    let rows: String = FAMILIES.iter().map(row).collect();
+    format!("| figure | kind | labels | what it says | made of |\n|---|---|---|---|---|\n{rows}")
+}
+
+#[test]
+fn the_document_lists_every_family() {
+    let path = testkit::checkout("docs/metrics.md");
+    let text = testkit::text("docs/metrics.md");
+    let (before, rest) = text.split_once("| figure |").expect("the table");
+    let (_, behind) = rest.split_once("\n\n").expect("what is behind it");
+    let fresh = format!("{before}{}\n{behind}", families());
+    expect_test::expect_file![path].assert_eq(&fresh);
+}
+
+#[test]
+fn no_name_is_one_of_the_guards_own() {
+    let guards = guard::figures::FAMILIES.map(|(name, ..)| format!("plimsoll_guard_{name}"));
+    let ours = FAMILIES.iter().map(Family::sample_name);
+    let same: Vec<String> = ours.filter(|name| guards.contains(name)).collect();
+    assert_eq!(same, [String::new(); 0]);
 }

@@ -9,8 +9,8 @@ use ::evidence::{COMMANDS, NOTE};
 use anyhow::{Context as _, bail};
 use conf::{Entry, Tree};
 use files::{Folder, Found, Kind, named, output};
+use host::Root;
 use host::configuration::MOST as MOST_TEXT;
-use host::{Root, facts};
 use look::lint::Scope;
 use look::lint::machine::Machine;
 use look::lint::read::{self, Form};
@@ -18,11 +18,11 @@ use look::lint::scope::Extent;
 use look::lint::text::Text;
 use look::lint::tree::{self, Known, PLACES};
 use mm::capture::{Capture, Frame};
-use mm::notes;
 use mm::snapshot::Snapshot;
 use mm::text::weight;
 
 use super::super::inspect::evidence;
+use super::own_host;
 
 /// The longest file that is read.
 pub(super) const LONGEST: u64 = 4 << 20;
@@ -157,11 +157,7 @@ impl Targets {
     }
 
     fn live(&mut self, machine: Machine) -> anyhow::Result<()> {
-        let here = facts::place(&Root::default());
-        let (root, prefix) = match is_own_host(here, Path::new(HOST)) && Path::new(HOST).is_dir() {
-            true => (Root::new(HOST), format!("{HOST}/")),
-            false => (Root::default(), "/".to_owned()),
-        };
+        let (root, prefix) = own_host::root();
         let what = What::Tree {
             tree: tree(&root),
             known: Known::Everything,
@@ -238,7 +234,7 @@ impl Targets {
     }
 
     fn folder(&mut self, path: &Path, machine: &std::rc::Rc<Machine>) -> anyhow::Result<()> {
-        if self.machine.is_none() && is_own_host(facts::place(&Root::default()), path) {
+        if self.machine.is_none() && own_host::is_its_root(path) {
             return self.live(this_machine());
         }
         let folder = Folder::at(path)?;
@@ -440,14 +436,6 @@ fn is_of_git(name: &OsString) -> bool {
     name.as_encoded_bytes().starts_with(b".git")
 }
 
-/// Where a container has the root of its host, by the custom of `kubectl debug` and of others.
-const HOST: &str = "/host";
-
-/// Whether a folder is the root of the machine whose kernel we are on, seen from a container.
-fn is_own_host(place: notes::Place, path: &Path) -> bool {
-    place == notes::Place::Container && path.components().eq(Path::new(HOST).components())
-}
-
 fn tree(root: &Root) -> Tree {
     let places: Vec<_> = conf::places::WHERE.iter().chain(PLACES).copied().collect();
     host::configuration::read_places(root, &places)
@@ -497,23 +485,4 @@ fn frame<'a>(capture: &'a Capture, at: Option<&str>) -> anyhow::Result<&'a Frame
         Some(name) => format!("no snapshot is named \"{name}\""),
         None => "it is empty".to_owned(),
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use notes::Place::{Container, Machine};
-
-    #[test]
-    fn the_root_of_its_host_is_known_to_a_container_alone() {
-        for (place, path, expected) in [
-            (Container, "/host", true),
-            (Container, "/host/", true),
-            (Container, "/host/etc", false),
-            (Container, "host", false),
-            (Machine, "/host", false),
-        ] {
-            assert_eq!(is_own_host(place, Path::new(path)), expected, "{path}");
-        }
-    }
 }
