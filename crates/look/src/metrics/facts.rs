@@ -1,5 +1,7 @@
 //! What families are made of, and a figure of one.
 
+use std::rc::Rc;
+
 use mm::capture::{Capture, Frame};
 use mm::snapshot::Snapshot;
 use mm::units::Nanos;
@@ -14,7 +16,7 @@ pub struct Facts {
     /// An earlier one, for what moves.
     pub before: Option<Snapshot>,
     /// What lint says of the settings.
-    pub lint: Option<Report>,
+    pub lint: Option<Rc<Report>>,
     /// The values that standing changes set.
     pub applied: Option<Vec<Applied>>,
     /// The guard, where it is set up.

@@ -1,6 +1,7 @@
 //! What a machine's figures are, line by line.
 
 use std::collections::BTreeSet;
+use std::rc::Rc;
 
 use expect_test::expect;
 use mm::capture::Frame;
@@ -8,7 +9,6 @@ use mm::snapshot::Snapshot;
 use mm::units::Nanos;
 
 use super::*;
-use crate::lint::Report;
 
 fn snapshot(at: Nanos, files: &[(&str, &str)]) -> Snapshot {
     let files = files
@@ -161,7 +161,7 @@ fn what_plimsoll_knows_itself_is_told() {
         drifted,
     };
     let facts = Facts {
-        lint: Some(Report::default()),
+        lint: Some(Rc::default()),
         applied: Some(vec![
             applied("vm.swappiness", false),
             applied("vm.dirty_ratio", true),

@@ -1,9 +1,12 @@
 //! This machine, read again and again.
 
+use std::rc::Rc;
+
 use change::Role;
 use change::status::{Now, Status, status};
 use host::Root;
 use host::changes::Changes;
+use look::lint::Report;
 use look::metrics::{Applied, Facts, MOST_GROUPS};
 use mm::catalogue;
 use mm::snapshot::Snapshot;
@@ -11,10 +14,15 @@ use mm::units::Nanos;
 
 use crate::cmd::{guard, lint};
 
+/// How long the answer of lint holds: its files are most of what there is to read, and seldom change.
+const LINT_HOLDS: Nanos = Nanos(60 * Nanos::SECOND.0);
+
 /// This machine, and how it was when it was last read.
 #[derive(Debug, Default)]
 pub(super) struct Machine {
     before: Option<Snapshot>,
+    /// What lint said, and when.
+    linted: Option<(Nanos, Rc<Report>)>,
 }
 
 impl Machine {
@@ -36,12 +44,22 @@ impl Machine {
             self.before = Some(now.clone());
         }
         Ok(Facts {
-            lint: Some(lint::of_this(now.clone())?),
+            lint: Some(self.lint(&now)?),
             applied: applied(&Root::default()),
             guard: guard::standing(),
             now,
             before,
         })
+    }
+
+    fn lint(&mut self, now: &Snapshot) -> anyhow::Result<Rc<Report>> {
+        let holds = |at: &Nanos| now.at.saturating_sub(*at) < LINT_HOLDS;
+        if let Some((_, report)) = self.linted.as_ref().filter(|(at, _)| holds(at)) {
+            return Ok(Rc::clone(report));
+        }
+        let report = Rc::new(lint::of_this(now.clone())?);
+        self.linted = Some((now.at, Rc::clone(&report)));
+        Ok(report)
     }
 }
 
