@@ -26,6 +26,20 @@ use crate::root::reason;
 /// The files of a periodic sample.
 const SAMPLE: [&str; 3] = ["proc/meminfo", "proc/vmstat", "proc/pressure/memory"];
 
+/// The files that tell where memory stands.
+const LINES: [&str; 4] = ["proc/meminfo", "proc/vmstat", "proc/zoneinfo", RELEASE];
+
+/// The settings that say where its lines are.
+const LINES_SET: [&str; 7] = [
+    path_of("vm.dirty_background_bytes"),
+    path_of("vm.dirty_background_ratio"),
+    path_of("vm.dirty_bytes"),
+    path_of("vm.dirty_ratio"),
+    path_of("vm.highmem_is_dirtyable"),
+    path_of("vm.min_free_kbytes"),
+    path_of("vm.watermark_scale_factor"),
+];
+
 /// The files that every snapshot should have; their absence is noted.
 const WANTED: [&str; 11] = [
     "proc/meminfo",
@@ -102,15 +116,6 @@ pub fn full(root: &Root, at: Nanos) -> Frame {
     Reading::full(root, at).finish()
 }
 
-/// Reads what a snapshot needs, but of the control groups those that use most memory, this many at
-/// most.
-#[must_use]
-pub fn with_largest_groups(root: &Root, at: Nanos, count: usize) -> Frame {
-    let mut reading = Reading::machine(root, at);
-    reading.frame.files.extend(groups::largest(root, count));
-    reading.finish()
-}
-
 /// Reads the same of a machine that is the reader's own, as the VM of a bench is, and then what
 /// acts when it is read: the kernel computes its lowmem reserves again, as it did for every record.
 #[must_use]
@@ -122,6 +127,20 @@ pub fn full_of_own(root: &Root, at: Nanos) -> Frame {
             reading.note(acting.path, text);
         }
     }
+    reading.finish()
+}
+
+/// Reads what tells how far memory is from its lines, and the control groups that use most of it,
+/// this many at most; cheap enough for every second.
+#[must_use]
+pub fn lines(root: &Root, at: Nanos, groups: usize) -> Frame {
+    let mut reading = Reading::new(root, at);
+    LINES.iter().for_each(|path| reading.want(path));
+    LINES_SET.iter().for_each(|path| reading.try_file(path));
+    reading.directory(folder::LRU_GEN);
+    reading.generations();
+    reading.frame.files.extend(groups::largest(root, groups));
+    reading.note(FACTS, facts::read(root).to_text());
     reading.finish()
 }
 
@@ -154,13 +173,6 @@ impl<'a> Reading<'a> {
 
     /// With everything that a snapshot needs.
     fn full(root: &'a Root, at: Nanos) -> Self {
-        let mut reading = Self::machine(root, at);
-        reading.control_groups();
-        reading
-    }
-
-    /// With all of that but control groups.
-    fn machine(root: &'a Root, at: Nanos) -> Self {
         let mut reading = Self::new(root, at);
         WANTED.iter().for_each(|path| reading.want(path));
         OPTIONAL.iter().for_each(|path| reading.try_file(path));
@@ -169,6 +181,7 @@ impl<'a> Reading<'a> {
         reading.huge_page_sizes();
         reading.block_devices();
         reading.generations();
+        reading.control_groups();
         reading.note(FACTS, facts::read(root).to_text());
         if let Some(note) = covered::note(root) {
             reading.note(COVERED, note);
@@ -412,6 +425,21 @@ mod tests {
         let (_directory, root) = root(&[("proc/meminfo", "a"), ("proc/zoneinfo", "b")]);
         let frame = sample(&root, Nanos::ZERO);
         assert_eq!(frame.files.keys().collect::<Vec<_>>(), ["proc/meminfo"]);
+    }
+
+    #[test]
+    fn the_lines_are_those_of_a_whole_snapshot() {
+        let root = Root::default();
+        let at = crate::facts::since_boot();
+        let parsed = |frame: &Frame| mm::snapshot::Snapshot::parse(frame);
+        let (lines, whole) = (parsed(&lines(&root, at, 20)), parsed(&full(&root, at)));
+        let marks = |snapshot: &mm::snapshot::Snapshot| {
+            let zones = snapshot.zoneinfo.iter().flat_map(|info| info.populated());
+            zones.map(|zone| zone.unboosted()).collect::<Vec<_>>()
+        };
+        assert_eq!(marks(&lines), marks(&whole));
+        assert!(lines.thresholds().is_some() == whole.thresholds().is_some());
+        assert_eq!((lines.page, lines.is_live), (whole.page, whole.is_live));
     }
 
     #[test]

@@ -15,7 +15,6 @@ use std::path::{Path, PathBuf};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use look::lint::{Choice, Report, Severity, json, page};
 use mm::capture::Frame;
-use mm::snapshot::Snapshot;
 use mm::text::one_line;
 
 use crate::exit::{ExitCode, heard};
@@ -123,12 +122,12 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     )
 }
 
-/// What all rules find on this machine, of which this was read.
+/// What all rules find on this machine.
 ///
 /// # Errors
 /// Its root cannot be opened.
-pub(super) fn of_this(snapshot: Snapshot) -> anyhow::Result<Report> {
-    let targets = Targets::of_this(snapshot)?;
+pub(super) fn of_this() -> anyhow::Result<Report> {
+    let targets = Targets::read(&[], None, None)?;
     Ok(Report::of(&targets.scopes(), &Choice::default()))
 }
 

@@ -89,7 +89,7 @@ impl Targets {
             if of.is_some() {
                 bail!("--of is for files: give one, or leave --of out to look at this machine");
             }
-            targets.live(this_machine())?;
+            targets.live()?;
             return Ok(targets);
         }
         let machine = std::rc::Rc::new(match of {
@@ -101,16 +101,6 @@ impl Targets {
             let name = path.display().to_string();
             targets.one(path, &machine, at).with_context(|| name)?;
         }
-        Ok(targets)
-    }
-
-    /// This machine, of which this was read.
-    ///
-    /// # Errors
-    /// Its root cannot be opened.
-    pub(super) fn of_this(snapshot: Snapshot) -> anyhow::Result<Self> {
-        let mut targets = Self::default();
-        targets.live(Machine::of(snapshot))?;
         Ok(targets)
     }
 
@@ -156,14 +146,14 @@ impl Targets {
         }
     }
 
-    fn live(&mut self, machine: Machine) -> anyhow::Result<()> {
+    fn live(&mut self) -> anyhow::Result<()> {
         let (root, prefix) = own_host::root();
         let what = What::Tree {
             tree: tree(&root),
             known: Known::Everything,
             prefix: prefix.clone(),
         };
-        let machine = std::rc::Rc::new(machine);
+        let machine = std::rc::Rc::new(this_machine());
         self.targets.push(Target { what, machine });
         self.machine = Some("this".to_owned());
         self.place(prefix, root.folder()?, None);
@@ -235,7 +225,7 @@ impl Targets {
 
     fn folder(&mut self, path: &Path, machine: &std::rc::Rc<Machine>) -> anyhow::Result<()> {
         if self.machine.is_none() && own_host::is_its_root(path) {
-            return self.live(this_machine());
+            return self.live();
         }
         let folder = Folder::at(path)?;
         let prefix = path.join("").display().to_string();

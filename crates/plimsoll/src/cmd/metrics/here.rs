@@ -57,7 +57,7 @@ impl Machine {
         if let Some((_, report)) = self.linted.as_ref().filter(|(at, _)| holds(at)) {
             return Ok(Rc::clone(report));
         }
-        let report = Rc::new(lint::of_this(now.clone())?);
+        let report = Rc::new(lint::of_this()?);
         self.linted = Some((now.at, Rc::clone(&report)));
         Ok(report)
     }
@@ -66,7 +66,7 @@ impl Machine {
 fn read() -> Snapshot {
     let root = Root::default();
     let at = host::facts::since_boot();
-    Snapshot::parse(&host::read::with_largest_groups(&root, at, MOST_GROUPS))
+    Snapshot::parse(&host::read::lines(&root, at, MOST_GROUPS))
 }
 
 /// The values that standing changes set; `None` where the journal cannot be read.
