@@ -6,6 +6,8 @@
 //! not in [`crate::looking::READABLE`]: looking changes nothing. A setting whose file acts when it
 //! is read (`vm.lowmem_reserve_ratio`) is noted as left out.
 
+mod lines;
+
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io;
@@ -23,22 +25,10 @@ use crate::groups;
 use crate::looking::{self, READING_ACTS};
 use crate::root::reason;
 
+pub use self::lines::lines;
+
 /// The files of a periodic sample.
 const SAMPLE: [&str; 3] = ["proc/meminfo", "proc/vmstat", "proc/pressure/memory"];
-
-/// The files that tell where memory stands.
-const LINES: [&str; 4] = ["proc/meminfo", "proc/vmstat", "proc/zoneinfo", RELEASE];
-
-/// The settings that say where its lines are.
-const LINES_SET: [&str; 7] = [
-    path_of("vm.dirty_background_bytes"),
-    path_of("vm.dirty_background_ratio"),
-    path_of("vm.dirty_bytes"),
-    path_of("vm.dirty_ratio"),
-    path_of("vm.highmem_is_dirtyable"),
-    path_of("vm.min_free_kbytes"),
-    path_of("vm.watermark_scale_factor"),
-];
 
 /// The files that every snapshot should have; their absence is noted.
 const WANTED: [&str; 11] = [
@@ -127,20 +117,6 @@ pub fn full_of_own(root: &Root, at: Nanos) -> Frame {
             reading.note(acting.path, text);
         }
     }
-    reading.finish()
-}
-
-/// Reads what tells how far memory is from its lines, and the control groups that use most of it,
-/// this many at most; cheap enough for every second.
-#[must_use]
-pub fn lines(root: &Root, at: Nanos, groups: usize) -> Frame {
-    let mut reading = Reading::new(root, at);
-    LINES.iter().for_each(|path| reading.want(path));
-    LINES_SET.iter().for_each(|path| reading.try_file(path));
-    reading.directory(folder::LRU_GEN);
-    reading.generations();
-    reading.frame.files.extend(groups::largest(root, groups));
-    reading.note(FACTS, facts::read(root).to_text());
     reading.finish()
 }
 
@@ -425,21 +401,6 @@ mod tests {
         let (_directory, root) = root(&[("proc/meminfo", "a"), ("proc/zoneinfo", "b")]);
         let frame = sample(&root, Nanos::ZERO);
         assert_eq!(frame.files.keys().collect::<Vec<_>>(), ["proc/meminfo"]);
-    }
-
-    #[test]
-    fn the_lines_are_those_of_a_whole_snapshot() {
-        let root = Root::default();
-        let at = crate::facts::since_boot();
-        let parsed = |frame: &Frame| mm::snapshot::Snapshot::parse(frame);
-        let (lines, whole) = (parsed(&lines(&root, at, 20)), parsed(&full(&root, at)));
-        let marks = |snapshot: &mm::snapshot::Snapshot| {
-            let zones = snapshot.zoneinfo.iter().flat_map(|info| info.populated());
-            zones.map(|zone| zone.unboosted()).collect::<Vec<_>>()
-        };
-        assert_eq!(marks(&lines), marks(&whole));
-        assert!(lines.thresholds().is_some() == whole.thresholds().is_some());
-        assert_eq!((lines.page, lines.is_live), (whole.page, whole.is_live));
     }
 
     #[test]

@@ -14,7 +14,8 @@ use mm::units::Nanos;
 
 use crate::cmd::{guard, lint};
 
-/// How long the answer of lint holds: its files are most of what there is to read, and seldom change.
+/// How long the answer of lint holds: its files are most of what there is to read, and seldom
+/// change.
 const LINT_HOLDS: Nanos = Nanos(60 * Nanos::SECOND.0);
 
 /// This machine, and how it was when it was last read.
