@@ -61,7 +61,12 @@ const NEEDED: &[Needed] = &[
     Needed {
         file: "promtool",
         package: "prometheus",
-        purpose: "reads the guard's figures",
+        purpose: "reads figures, and tests the alerts",
+    },
+    Needed {
+        file: "prometheus_client/openmetrics/parser.py",
+        package: "python3-prometheus-client",
+        purpose: "reads figures strictly",
     },
     Needed {
         file: "g++",
@@ -75,12 +80,13 @@ const NEEDED: &[Needed] = &[
     },
 ];
 
-/// Where Debian keeps an administrator's programs, and libraries.
+/// Where Debian keeps an administrator's programs, libraries, and modules of Python.
 const FOLDERS: &[&str] = &[
     "/usr/sbin",
     "/sbin",
     "/usr/lib/x86_64-linux-gnu",
     "/usr/lib64",
+    "/usr/lib/python3/dist-packages",
 ];
 
 /// Installs what is missing if it may. Gives back a line for each program that is still missing.

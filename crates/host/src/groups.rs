@@ -2,8 +2,10 @@
 //!
 //! A machine may have thousands. Read are the reader's own and those above it, those with a limit,
 //! a protection or a kill, and the groups above these; how many were left out is noted. Groups come
-//! and go while they are read: what is gone leaves no trace.
+//! and go while they are read: what is gone leaves no trace. Who asks for the largest gets those
+//! instead, bound or not, with what they use and what was reclaimed from them.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io;
 
@@ -35,6 +37,10 @@ struct Hierarchy {
     probes: &'static [&'static str],
     /// The other files that are kept.
     others: &'static [&'static str],
+    /// The file that says how much a group uses.
+    usage: &'static str,
+    /// The files that say what became of its pages.
+    moves: &'static [&'static str],
 }
 
 const V2: Hierarchy = Hierarchy {
@@ -59,6 +65,8 @@ const V2: Hierarchy = Hierarchy {
         "pids.max",
         "pids.events",
     ],
+    usage: "memory.current",
+    moves: &["memory.stat", "memory.pressure", "memory.events"],
 };
 
 const V1: Hierarchy = Hierarchy {
@@ -77,6 +85,8 @@ const V1: Hierarchy = Hierarchy {
         "memory.swappiness",
         "memory.stat",
     ],
+    usage: "memory.usage_in_bytes",
+    moves: &["memory.stat"],
 };
 
 /// The groups of a hierarchy, looked at from the root down.
@@ -155,6 +165,31 @@ pub(crate) fn read(root: &Root) -> Groups {
     groups
 }
 
+/// The files of the groups that use most memory, this many at most: what each uses, and what became
+/// of its pages. Beyond 2048 groups none is looked at.
+pub(crate) fn largest(root: &Root, count: usize) -> BTreeMap<String, String> {
+    let mut all = Vec::new();
+    for hierarchy in [&V2, &V1] {
+        Walk::each(root, hierarchy, |group| {
+            let directory = hierarchy.directory(group);
+            let path = format!("{directory}/{}", hierarchy.usage);
+            if let Ok(text) = root.look(&path)
+                && let Ok(bytes) = text.trim().parse::<u64>()
+            {
+                all.push((bytes, directory, path, text, hierarchy.moves));
+            }
+        });
+    }
+    all.sort_by_key(|(bytes, ..)| Reverse(*bytes));
+    let mut files = BTreeMap::new();
+    for (_, directory, path, text, moves) in all.into_iter().take(count) {
+        files.insert(path, text);
+        let paths = moves.iter().map(|file| format!("{directory}/{file}"));
+        files.extend(paths.filter_map(|path| root.look(&path).ok().map(|text| (path, text))));
+    }
+    files
+}
+
 impl Groups {
     /// The note of what was left out; `None` where nothing was.
     pub(crate) fn note(&self) -> Option<String> {
@@ -208,6 +243,23 @@ impl Groups {
 
 impl Walk {
     fn over(root: &Root, hierarchy: &Hierarchy) -> Self {
+        let (mut bound, mut too_many) = (Vec::new(), 0);
+        let walk = Self::each(root, hierarchy, |group| {
+            match hierarchy.binds(root, group) {
+                true if bound.len() < KEPT => bound.push(group.to_owned()),
+                true => too_many += 1,
+                false => {}
+            }
+        });
+        Self {
+            bound,
+            too_many,
+            ..walk
+        }
+    }
+
+    /// Shows each group that is looked at, the highest first, and counts them.
+    fn each(root: &Root, hierarchy: &Hierarchy, mut show: impl FnMut(&str)) -> Self {
         let (mut walk, mut queue) = (Self::default(), VecDeque::new());
         if hierarchy.has_memory(root) {
             queue.push_back(String::new());
@@ -224,11 +276,7 @@ impl Walk {
                 group => format!("{group}/{name}"),
             };
             queue.extend(below.into_iter().map(path));
-            match hierarchy.binds(root, &group) {
-                true if walk.bound.len() < KEPT => walk.bound.push(group),
-                true => walk.too_many += 1,
-                false => {}
-            }
+            show(&group);
         }
         walk.unvisited = queue.len() + walk.unnamed;
         walk
@@ -334,6 +382,22 @@ mod tests {
         assert_eq!(names(&groups), expected);
         let note = groups.note().expect("two are left out");
         assert_eq!(note, "unbound\t2\nbound\t0\nunvisited\t0\n");
+    }
+
+    #[test]
+    fn the_largest_groups_are_read_bound_or_not() {
+        let (_directory, root) = root(&[
+            CONTROLLERS,
+            ("sys/fs/cgroup/a/memory.current", "10\n"),
+            ("sys/fs/cgroup/a/b/memory.current", "9\n"),
+            ("sys/fs/cgroup/a/b/memory.stat", "anon 9\n"),
+            ("sys/fs/cgroup/a/b/memory.max", "max\n"),
+            ("sys/fs/cgroup/c/memory.current", "8\n"),
+        ]);
+        let files = largest(&root, 2);
+        let paths: Vec<&str> = files.keys().map(String::as_str).collect();
+        let expected = ["a/b/memory.current", "a/b/memory.stat", "a/memory.current"];
+        assert_eq!(paths, expected.map(|path| format!("sys/fs/cgroup/{path}")));
     }
 
     #[test]

@@ -6,6 +6,8 @@
 //! not in [`crate::looking::READABLE`]: looking changes nothing. A setting whose file acts when it
 //! is read (`vm.lowmem_reserve_ratio`) is noted as left out.
 
+mod lines;
+
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io;
@@ -22,6 +24,8 @@ use crate::facts;
 use crate::groups;
 use crate::looking::{self, READING_ACTS};
 use crate::root::reason;
+
+pub use self::lines::lines;
 
 /// The files of a periodic sample.
 const SAMPLE: [&str; 3] = ["proc/meminfo", "proc/vmstat", "proc/pressure/memory"];

@@ -30,6 +30,7 @@ mod lru_gen;
 mod machine;
 pub mod measured;
 mod memory;
+pub mod metrics;
 mod nodes;
 pub mod page;
 pub mod pages;

@@ -39,6 +39,7 @@ const EDGES: &[Edge] = &[
             ),
             ("xtask/", "it prints what developers see of their own"),
             ("crates/causes/src/main.rs", "the same"),
+            ("crates/testkit/src/programs.rs", "tests say what they skip"),
         ],
         instead: "return it, or print it through term",
     },

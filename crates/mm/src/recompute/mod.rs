@@ -32,7 +32,7 @@ pub use self::group_dirty::GroupDirty;
 pub use self::marks::Marks;
 pub use self::min_free::{Chooser, MinFree};
 pub use self::protection::{Ratios, Reserves};
-pub use self::standing::{Kswapd, Node, Place, Standing};
+pub use self::standing::{Above, Kswapd, Node, Place, Standing};
 
 impl Snapshot {
     /// The pages that no user can have.

@@ -9,7 +9,7 @@ use super::era::columns;
 use crate::rules::{Balance, Rule, tried};
 use crate::snapshot::Snapshot;
 use crate::units::Pages;
-use crate::zoneinfo::{Zone, ZoneKind};
+use crate::zoneinfo::{Watermarks, Zone, ZoneKind};
 
 /// A zone's free pages as the allocator counts them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,8 +46,45 @@ pub struct Node {
     pub node: u32,
     /// What its zones mean for kswapd; `None` where zones of it are missing.
     pub kswapd: Option<Kswapd>,
+    /// How far its best zone stands above each mark; `None` where zones of it are missing.
+    pub above: Option<Above>,
     /// Whether no zone of it is above min and its reserve: what allocates there reclaims itself.
     pub is_below_min: bool,
+}
+
+/// How far free pages stand above the three marks, in pages; below a mark where negative. For a
+/// node it is that of its best zone, after what the zone keeps back from requests that could use
+/// the node's highest one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Above {
+    /// Above min.
+    pub min: i64,
+    /// Above low.
+    pub low: i64,
+    /// Above high.
+    pub high: i64,
+}
+
+impl Above {
+    /// Where these pages stand above marks to which what is kept back is added.
+    fn of(against: Pages, marks: Watermarks, kept: Pages) -> Self {
+        let pages = |Pages(pages)| i64::try_from(pages).unwrap_or(i64::MAX);
+        let above = |mark: Pages| pages(against) - pages(mark.saturating_add(kept));
+        Self {
+            min: above(marks.min),
+            low: above(marks.low),
+            high: above(marks.high),
+        }
+    }
+
+    /// The better of both, mark by mark.
+    fn best(self, other: Self) -> Self {
+        Self {
+            min: self.min.max(other.min),
+            low: self.low.max(other.low),
+            high: self.high.max(other.high),
+        }
+    }
 }
 
 /// What kswapd of a node does.
@@ -117,17 +154,34 @@ impl Snapshot {
         nodes.dedup();
         let state = |node| {
             let zones: Vec<&Zone> = usable().filter(|zone| zone.node == node).collect();
-            let known = self.is_whole(node);
+            let above = self.above_reserve(&zones, columns.as_deref());
+            let above = above.filter(|_| self.is_whole(node));
             Node {
                 node,
-                kswapd: known.then(|| self.kswapd(&zones, columns.as_deref())),
-                is_below_min: known && self.is_below_min(&zones, columns.as_deref()),
+                kswapd: above.map(|above| self.kswapd(&zones, columns.as_deref(), above)),
+                above,
+                is_below_min: above.is_some_and(|above| above.min <= 0),
             }
         };
         nodes.into_iter().map(state).collect()
     }
 
-    fn kswapd(&self, zones: &[&Zone], columns: Option<&[ZoneKind]>) -> Kswapd {
+    /// How far the free pages of a zone stand above its marks.
+    #[must_use]
+    pub fn above(&self, zone: &Zone) -> Above {
+        Above::of(self.standing(zone).against, zone.watermarks, Pages::ZERO)
+    }
+
+    /// The best of a node's zones; `None` of none.
+    fn above_reserve(&self, zones: &[&Zone], columns: Option<&[ZoneKind]>) -> Option<Above> {
+        let above = |zone: &&Zone| {
+            let against = self.standing(zone).against;
+            Above::of(against, zone.watermarks, kept(zones, columns, zone))
+        };
+        zones.iter().map(above).reduce(Above::best)
+    }
+
+    fn kswapd(&self, zones: &[&Zone], columns: Option<&[ZoneKind]>, best: Above) -> Kswapd {
         let reserve = |zone: &Zone| kept(zones, columns, zone);
         let above = |zone: &Zone, mark: Pages| self.standing(zone).against > mark;
         let beyond = |zone: &Zone, mark: Pages| above(zone, mark.saturating_add(reserve(zone)));
@@ -142,21 +196,10 @@ impl Snapshot {
                 by.map(|zone| Kswapd::BalancedBy(zone.kind))
             }
         };
-        let serves = zones.iter().any(|zone| beyond(zone, zone.watermarks.low));
-        balanced.unwrap_or(match serves {
+        balanced.unwrap_or(match best.low > 0 {
             true => Kswapd::GoesOn,
             false => Kswapd::Reclaims,
         })
-    }
-
-    fn is_below_min(&self, zones: &[&Zone], columns: Option<&[ZoneKind]>) -> bool {
-        let mark = |zone: &Zone| {
-            zone.watermarks
-                .min
-                .saturating_add(kept(zones, columns, zone))
-        };
-        let mut zones_of_node = zones.iter();
-        zones_of_node.all(|zone| self.standing(zone).against <= mark(zone))
     }
 
     fn balance(&self) -> Balance {

@@ -1,7 +1,6 @@
 //! What it tells of itself, and what it is told.
 
 use std::fs;
-use std::io::Write as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -9,6 +8,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use rustix::process::Signal;
+use testkit::programs::promtool;
 
 use crate::harness::{DAEMON, MIB, Place, Running, daemon};
 
@@ -36,7 +36,7 @@ fn figures_and_events_say_what_was_done_and_go_when_it_ends() {
     guard.wait_for("the collector has it", || {
         guard.text("metrics.prom") == guard.text("guard.prom")
     });
-    if let Some(complaint) = promtool(&guard.text("guard.prom")) {
+    if let Some(complaint) = promtool(&["check", "metrics"], &guard.text("guard.prom")) {
         assert_eq!(complaint, "", "promtool check metrics");
     }
     let inode = fs::metadata(folder.join("file")).expect("a file").ino();
@@ -66,27 +66,6 @@ fn figures_are_not_written_again_while_nothing_changes() {
     // Each write makes a file; this is longer than the time between two.
     sleep(Duration::from_millis(2500));
     assert_eq!(file().ino(), before);
-}
-
-/// What `promtool check metrics` complains of; `None`, and the reason is said, without it.
-fn promtool(text: &str) -> Option<String> {
-    let mut command = Command::new("promtool");
-    command.args(["check", "metrics"]).stdin(Stdio::piped());
-    let child = command
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn();
-    let Ok(mut child) = child else {
-        println!("skipped: promtool is missing: apt-get install prometheus");
-        return None;
-    };
-    let mut stdin = child.stdin.take().expect("a pipe");
-    stdin.write_all(text.as_bytes()).expect("it reads");
-    drop(stdin);
-    let output = child.wait_with_output().expect("it ends");
-    assert!(output.status.success(), "promtool: {}", output.status);
-    let said = [output.stdout, output.stderr].concat();
-    Some(String::from_utf8_lossy(&said).into_owned())
 }
 
 #[test]

@@ -15,6 +15,8 @@ mod trying;
 mod watermarks;
 mod writeback;
 
+use std::path::Path;
+
 use crate::exit::ExitCode;
 
 /// The guard plimsoll-guard: what it would do here, what it does, and why; docs/guard.md says more
@@ -47,4 +49,10 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         Verb::Release(args) => release::run(args),
         Verb::Keep(args) => release::keep(args),
     }
+}
+
+/// The guard of this machine, as metrics have it; `None` where none is set up, or what it writes
+/// cannot be read.
+pub(super) fn standing() -> Option<look::metrics::Guard> {
+    shared::standing(Path::new(shared::CONFIG), Path::new(shared::STATE))
 }

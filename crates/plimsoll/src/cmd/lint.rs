@@ -1,17 +1,20 @@
 //! `plimsoll lint`: what is wrong with settings, on this machine or wherever they stand.
 
+mod brief;
 mod fixing;
 mod github;
 mod human;
+mod own_host;
 mod sarif;
 mod settings;
 mod targets;
 
 use std::io::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use look::lint::{Choice, Report, Severity, json, page};
+use mm::capture::Frame;
 use mm::text::one_line;
 
 use crate::exit::{ExitCode, heard};
@@ -53,6 +56,9 @@ pub(crate) struct Args {
     /// Write JSON, one document in a line: as --format json
     #[arg(long, conflicts_with = "format")]
     json: bool,
+    /// Write one line of at most 80 bytes with the worst finding, for what watches a machine
+    #[arg(long, conflicts_with_all = ["format", "json", "fix", "diff"])]
+    brief: bool,
     /// Make the changes that are certain to be right, keep each old file as NAME.plimsoll-old, show
     /// the changes, and lint again
     #[arg(long)]
@@ -116,6 +122,21 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     )
 }
 
+/// What all rules find on this machine.
+///
+/// # Errors
+/// Its root cannot be opened.
+pub(super) fn of_this() -> anyhow::Result<Report> {
+    let targets = Targets::read(&[], None, None)?;
+    Ok(Report::of(&targets.scopes(), &Choice::default()))
+}
+
+/// What all rules find in what a capture says of its machine.
+pub(super) fn of_frame(frame: &Frame, name: &Path) -> Report {
+    let targets = Targets::of_frame(frame, name);
+    Report::of(&targets.scopes(), &Choice::default())
+}
+
 /// What is looked at, and what is found in it.
 fn looked(args: &Args, choice: &Choice) -> anyhow::Result<(Targets, Report)> {
     let targets = Targets::read(&args.what, args.of.as_deref(), args.at.as_deref())?;
@@ -158,6 +179,7 @@ fn print(text: &str) -> anyhow::Result<()> {
 fn written(args: &Args, report: &Report, targets: &Targets) -> anyhow::Result<String> {
     let format = match args.json {
         true => Format::Json,
+        false if args.brief => return Ok(brief::text(report)),
         false => args.format,
     };
     Ok(match format {

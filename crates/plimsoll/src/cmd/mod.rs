@@ -22,6 +22,7 @@ pub(crate) mod history;
 pub(crate) mod inspect;
 pub(crate) mod ksm;
 pub(crate) mod lint;
+pub(crate) mod metrics;
 pub(crate) mod page;
 pub(crate) mod predict;
 pub(crate) mod prove;

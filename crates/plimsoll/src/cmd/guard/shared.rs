@@ -9,15 +9,22 @@ use guard::Figures;
 use guard::text::{self, Pairs};
 use host::drop_ins::{self, Writer};
 use host::{Root, processes};
+use look::metrics::Guard;
 
 /// The longest text of the daemon's that is read, in bytes.
 const LONGEST: u64 = 4 << 20;
+
+/// Where the configuration is.
+pub(super) const CONFIG: &str = "/etc/plimsoll/guard.toml";
+
+/// Where the daemon's state is.
+pub(super) const STATE: &str = "/run/plimsoll/guard.state";
 
 /// The configuration.
 #[derive(Debug, clap::Args)]
 pub(super) struct ConfigArg {
     /// The configuration, with FILE.d/*.toml
-    #[arg(long, value_name = "FILE", default_value = "/etc/plimsoll/guard.toml")]
+    #[arg(long, value_name = "FILE", default_value = CONFIG)]
     pub(super) config: PathBuf,
 }
 
@@ -25,7 +32,7 @@ pub(super) struct ConfigArg {
 #[derive(Debug, clap::Args)]
 pub(super) struct StateArg {
     /// The state file of the daemon; its other files are beside it
-    #[arg(long, value_name = "FILE", default_value = "/run/plimsoll/guard.state")]
+    #[arg(long, value_name = "FILE", default_value = STATE)]
     pub(super) state: PathBuf,
 }
 
@@ -66,6 +73,20 @@ impl StateArg {
                  one would do, plimsoll guard try runs one for a while"
             ),
         }
+    }
+}
+
+/// The guard of a configuration and a state file; `None` where there is neither, or where what it
+/// writes cannot be read.
+pub(super) fn standing(config: &Path, state: &Path) -> Option<Guard> {
+    let arg = StateArg {
+        state: state.to_owned(),
+    };
+    match arg.figures().ok()? {
+        Some(_) => Some(Guard::Runs),
+        // It is removed when a guard ends in order.
+        None if state.exists() => Some(Guard::Killed),
+        None => config.exists().then_some(Guard::Stopped),
     }
 }
 
@@ -115,4 +136,30 @@ pub(super) fn before<'a>(figures: &'a Figures, tunable: &str) -> Option<&'a str>
     let mut held = figures.of("setting_held");
     let held = held.find(|it| it.label("tunable") == tunable);
     held.map(|it| it.label("before"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn a_guard_stands_as_its_files_say() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let at = |name: &str| folder.path().join(name);
+        let standing = || standing(&at("guard.toml"), &at("guard.state"));
+        assert_eq!(standing(), None);
+        fs::write(at("guard.toml"), "").expect("a file");
+        assert_eq!(standing(), Some(Guard::Stopped));
+        fs::write(at("guard.state"), "").expect("a file");
+        assert_eq!(standing(), Some(Guard::Killed));
+        let pid = std::process::id();
+        let ticks = processes::started(&Root::default(), pid).expect("this process");
+        let pid = pid.to_string();
+        let mut figures = Figures::default();
+        let labels = [("pid", pid.as_str()), ("ticks", &ticks.to_string())];
+        figures.add("info", &labels, 1);
+        fs::write(at("guard.prom"), figures.to_string()).expect("a file");
+        assert_eq!(standing(), Some(Guard::Runs));
+    }
 }

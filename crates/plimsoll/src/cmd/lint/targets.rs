@@ -22,6 +22,7 @@ use mm::snapshot::Snapshot;
 use mm::text::weight;
 
 use super::super::inspect::evidence;
+use super::own_host;
 
 /// The longest file that is read.
 pub(super) const LONGEST: u64 = 4 << 20;
@@ -103,6 +104,13 @@ impl Targets {
         Ok(targets)
     }
 
+    /// What a capture says of its machine.
+    pub(super) fn of_frame(frame: &Frame, name: &Path) -> Self {
+        let mut targets = Self::default();
+        targets.frame(frame, name);
+        targets
+    }
+
     /// A scope for each of them.
     pub(super) fn scopes(&self) -> Vec<Scope<'_>> {
         self.targets.iter().map(Target::scope).collect()
@@ -139,16 +147,16 @@ impl Targets {
     }
 
     fn live(&mut self) -> anyhow::Result<()> {
-        let root = Root::default();
+        let (root, prefix) = own_host::root();
         let what = What::Tree {
             tree: tree(&root),
             known: Known::Everything,
-            prefix: "/".to_owned(),
+            prefix: prefix.clone(),
         };
         let machine = std::rc::Rc::new(this_machine());
         self.targets.push(Target { what, machine });
         self.machine = Some("this".to_owned());
-        self.place("/".to_owned(), root.folder()?, None);
+        self.place(prefix, root.folder()?, None);
         Ok(())
     }
 
@@ -216,6 +224,9 @@ impl Targets {
     }
 
     fn folder(&mut self, path: &Path, machine: &std::rc::Rc<Machine>) -> anyhow::Result<()> {
+        if self.machine.is_none() && own_host::is_its_root(path) {
+            return self.live();
+        }
         let folder = Folder::at(path)?;
         let prefix = path.join("").display().to_string();
         self.place(prefix.clone(), folder.clone(), None);
@@ -332,7 +343,11 @@ impl Targets {
     }
 
     fn evidence(&mut self, capture: &Capture, path: &Path, at: Option<&str>) -> anyhow::Result<()> {
-        let frame = frame(capture, at)?;
+        self.frame(frame(capture, at)?, path);
+        Ok(())
+    }
+
+    fn frame(&mut self, frame: &Frame, path: &Path) {
         let machine = std::rc::Rc::new(Machine::of(Snapshot::parse(frame)));
         let texts = frame
             .files
@@ -346,7 +361,6 @@ impl Targets {
         };
         self.targets.push(Target { what, machine });
         self.machine = Some(path.display().to_string());
-        Ok(())
     }
 }
 
