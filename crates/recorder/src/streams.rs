@@ -23,9 +23,6 @@ const MOST_PAGES: u64 = 1 << 18;
 /// How much less than the truth the kernel may say of CPU time: a tick of 100 Hz.
 const TICK: Nanos = Nanos(10_000_000);
 
-/// A task that did nothing for this long may be gone.
-const QUIET: Nanos = Nanos(100_000_000);
-
 /// What is asked about tasks.
 pub trait Tasks {
     /// Whether the thread still exists.
@@ -219,11 +216,7 @@ impl<'p> Streams<'p> {
         if let Some(&stream) = self.by_thread.get(&event.thread) {
             return Some(stream);
         }
-        let free = |stream: &Stream| {
-            let quiet = Nanos(event.began.0.saturating_sub(stream.ended.0)) > QUIET;
-            quiet && !tasks.exists(stream.thread)
-        };
-        let stream = match self.all.iter().position(free) {
+        let stream = match self.ended_last(tasks) {
             Some(stream) => {
                 self.by_thread.remove(&self.all[stream].thread);
                 self.all[stream].next(event);
@@ -237,6 +230,15 @@ impl<'p> Streams<'p> {
         };
         self.by_thread.insert(event.thread, stream);
         Some(stream)
+    }
+
+    /// The stream whose task is gone and was there until last. A shell's next command waits for the
+    /// one before, and so it must when that takes another time: then both are in one stream.
+    fn ended_last(&self, tasks: &impl Tasks) -> Option<usize> {
+        let mut streams: Vec<usize> = (0..self.all.len()).collect();
+        streams.sort_by_key(|&stream| std::cmp::Reverse(self.all[stream].ended));
+        let is_gone = |&stream: &usize| !tasks.exists(self.all[stream].thread);
+        streams.into_iter().find(is_gone)
     }
 }
 
@@ -427,16 +429,18 @@ mod tests {
 
     #[test]
     fn a_task_that_is_gone_leaves_its_stream_to_the_next() {
-        let later = SECOND + 2 * QUIET.0;
         let (streams, said) = recorded(&[
             (event(5, SECOND, 0, 0), 0),
-            (event(6, SECOND, 0, 0), 0),
-            (event(7, later, 0, 0), 6),
+            (event(6, SECOND + 10_000, 0, 0), 0),
+            (event(8, SECOND + 20_000, 0, 0), 0),
+            (event(9, SECOND + 1_000_000, 0, 0), 8),
+            (event(10, SECOND + 2_000_000, 0, 0), 8),
         ]);
-        assert_eq!(streams.len(), 2);
+        assert_eq!(streams.len(), 3);
         assert_eq!(said[0].name(), "sqlite3");
-        assert_eq!((said[0].tasks, said[1].tasks), (2, 1));
-        assert_eq!(streams[0][1].compute, Nanos::ZERO);
+        // Of 5 and 6 the second ended last.
+        assert_eq!([0, 1, 2].map(|stream| said[stream].tasks), [2, 2, 1]);
+        assert_eq!(streams[1][1].compute, Nanos::ZERO);
     }
 
     #[test]
