@@ -29,7 +29,10 @@ fi
 counters before
 (echo 0 > /sys/fs/cgroup/load/cgroup.procs; inside load) || { say failed; cat /plimsoll/load.said > /dev/ttyS1; }
 counters after
+say group $(grep -E '^(anon|file|file_mapped|slab|kernel_stack|pagetables|sock) ' \
+    /sys/fs/cgroup/load/memory.stat)
 if [ -n "$RECORD" ]; then
+    say recorder $(cut -d ' ' -f 14,15 /proc/$recorder/stat)
     kill -INT $recorder
     wait $recorder
     sed 's/^/said /' /plimsoll/said > /dev/ttyS1

@@ -1,6 +1,7 @@
 //! A program's own runs in the VM.
 
-use std::fs;
+use std::fs::{self, OpenOptions};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -11,11 +12,13 @@ use plimsoll_lab::vm::small::{Image, Life, Small, Writes};
 use plimsoll_lab::vm::{KernelChoice, Programs, Release, Stock, VmOptions};
 use scenario::machine::Disk;
 
-use crate::Wanted;
 use crate::program::{ARMS, Arm, PACKAGES, Program};
 
 const PREPARE: &str = include_str!("prepare.sh");
 const GUEST: &str = include_str!("guest.sh");
+
+/// What was measured: program, kernel, arm, seconds, kB read and kB written, between tabs.
+pub(crate) const TABLE: &str = "fixtures/programs/measured.tsv";
 
 /// What a load came to.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -26,35 +29,58 @@ pub(crate) struct Figures {
     pub(crate) seconds: f64,
 }
 
-/// The runs of a program on a kernel, in a folder.
-pub(crate) struct Measured {
+/// A program on a kernel.
+pub(crate) struct Machine {
     small: Small,
     program: &'static Program,
     kernel: String,
-    folder: PathBuf,
     disk: PathBuf,
 }
 
-impl Measured {
+/// The recording of a program on a kernel.
+pub(crate) fn recording(program: &str, kernel: &str) -> PathBuf {
+    testkit::checkout(&format!("fixtures/programs/{program}-{kernel}.rec"))
+}
+
+/// What was measured before, by program, kernel and arm.
+pub(crate) fn table() -> Result<Vec<([String; 3], Figures)>> {
+    let text = fs::read_to_string(testkit::checkout(TABLE)).unwrap_or_default();
+    text.lines().map(row).collect()
+}
+
+fn row(line: &str) -> Result<([String; 3], Figures)> {
+    let words: Vec<&str> = line.split('\t').collect();
+    let [program, kernel, arm, seconds, read, written] = words[..] else {
+        bail!("{TABLE}: six columns were expected: {line}");
+    };
+    let figures = Figures {
+        seconds: seconds.parse()?,
+        read: read.parse()?,
+        written: written.parse()?,
+    };
+    Ok(([program, kernel, arm].map(str::to_owned), figures))
+}
+
+impl Machine {
     /// Makes the disk unless it is there.
-    pub(crate) fn new(wanted: &Wanted, stock: Stock) -> Result<Self> {
+    pub(crate) fn new(program: &'static Program, kernel: &str, stock: Stock) -> Result<Self> {
         let options = VmOptions {
             kernel: KernelChoice::Stock(stock),
             deadline: Duration::from_secs(3600),
             ..VmOptions::default()
         };
-        let measured = Self {
+        let folder = testkit::checkout("target/programs");
+        fs::create_dir_all(&folder)?;
+        let machine = Self {
             small: Small::new(&options, &mut show)?,
-            program: wanted.program,
-            kernel: wanted.kernel.clone(),
-            folder: wanted.folder.clone(),
-            disk: wanted.folder.join(format!("{}.disk", wanted.program.name)),
+            program,
+            kernel: kernel.to_owned(),
+            disk: folder.join(format!("{}.disk", program.name)),
         };
-        fs::create_dir_all(&measured.folder)?;
-        if !measured.disk.exists() {
-            measured.prepare()?;
+        if !machine.disk.exists() {
+            machine.prepare()?;
         }
-        Ok(measured)
+        Ok(machine)
     }
 
     fn prepare(&self) -> Result<()> {
@@ -73,39 +99,39 @@ impl Measured {
         Ok(fs::rename(&part, &self.disk)?)
     }
 
-    /// The recording, made unless it is there.
-    pub(crate) fn recording(&self) -> Result<PathBuf> {
-        let path = self.path("rec");
-        if !path.exists() {
-            let said = self.live(&ARMS[0], "RECORD=yes\n")?;
-            let (said, file) = said
-                .split_once("recording\n")
-                .context("no recording came")?;
-            println!("{said}");
-            fs::write(&path, decoded(file))?;
-        }
-        Ok(path)
+    /// Records the program.
+    pub(crate) fn record(&self) -> Result<()> {
+        let said = self.live(&ARMS[0], "RECORD=yes\n")?;
+        let (said, file) = said
+            .split_once("recording\n")
+            .context("no recording came")?;
+        println!("{said}");
+        Ok(fs::write(
+            recording(self.program.name, &self.kernel),
+            decoded(file),
+        )?)
     }
 
-    /// An arm's own run, unless it was made before.
+    /// The program's own run, which is added to the table.
     pub(crate) fn run(&self, arm: &Arm) -> Result<Figures> {
-        let path = self.path(arm.name);
-        if !path.exists() {
-            fs::write(&path, self.live(arm, "")?)?;
-        }
-        let said = fs::read_to_string(&path)?;
-        ensure!(!said.contains("failed\n"), "{}: {said}", path.display());
+        let said = self.live(arm, "")?;
+        ensure!(!said.contains("failed\n"), "{}: {said}", self.program.name);
         let [before, after] = [counters(&said, "before ")?, counters(&said, "after ")?];
+        let [seconds, read, written] = [0, 1, 2].map(|at| after[at] - before[at]);
+        let mut table = OpenOptions::new()
+            .append(true)
+            .create(true)
+            .open(testkit::checkout(TABLE))?;
+        let (program, kernel, arm) = (self.program.name, &self.kernel, arm.name);
+        writeln!(
+            table,
+            "{program}\t{kernel}\t{arm}\t{seconds:.2}\t{read}\t{written}"
+        )?;
         Ok(Figures {
-            seconds: after[0] - before[0],
-            read: after[1] - before[1],
-            written: after[2] - before[2],
+            read,
+            written,
+            seconds,
         })
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        let name = format!("{}-{}.{name}", self.program.name, self.kernel);
-        self.folder.join(name)
     }
 
     fn live(&self, arm: &Arm, before: &str) -> Result<String> {
@@ -136,17 +162,33 @@ impl Measured {
 }
 
 impl Figures {
+    /// By how much another is off, in percent: of what is read, written, and of the time. What is
+    /// below 10 MB says nothing.
+    pub(crate) fn errors(&self, other: &Self) -> [Option<f64>; 3] {
+        let error =
+            |own: f64, other: f64, least: f64| (own >= least).then(|| (other / own - 1.0) * 100.0);
+        [
+            error(self.read, other.read, 10_000.0),
+            error(self.written, other.written, 10_000.0),
+            error(self.seconds, other.seconds, 0.1),
+        ]
+    }
+
     /// Both, and by how much the other is off.
     pub(crate) fn beside(&self, other: &Self) -> String {
-        let pair = |own: f64, other: f64, unit: f64| {
-            let error = (other / own - 1.0) * 100.0;
-            format!("{:.2} {:.2} ({error:+.1} %)", own / unit, other / unit)
-        };
+        let errors = self.errors(other).map(|error| match error {
+            Some(error) => format!("{error:+.1} %"),
+            None => "-".to_owned(),
+        });
+        let [read, written, seconds] = errors;
         format!(
-            "{}; {}; {}",
-            pair(self.read, other.read, 1000.0),
-            pair(self.written, other.written, 1000.0),
-            pair(self.seconds, other.seconds, 1.0)
+            "{:.0} {:.0} MB ({read}); {:.0} {:.0} MB ({written}); {:.2} {:.2} s ({seconds})",
+            self.read / 1000.0,
+            other.read / 1000.0,
+            self.written / 1000.0,
+            other.written / 1000.0,
+            self.seconds,
+            other.seconds
         )
     }
 }
