@@ -2,6 +2,7 @@
 //! before.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::ops::RangeInclusive;
 
 use mm::units::Nanos;
@@ -25,30 +26,26 @@ type Inode = (u64, u64);
 /// A bit for each page of a part.
 type Bits = [u64; PAGES as usize / 64];
 
+/// Files, by their numbers in the recording: first pages, and how many.
+type Ranges = BTreeMap<(u32, u64), u64>;
+
 /// Pages that were met, and those of them that were there before.
 #[derive(Debug, Default)]
 pub(crate) struct Cached {
     /// By inode and part.
     met: BTreeMap<(Inode, u64), Box<Bits>>,
-    /// Files, by their numbers in the recording: first pages, and how many.
-    before: BTreeMap<(u32, u64), u64>,
+    before: Ranges,
 }
 
 impl Cached {
     /// Pages came in, or are written as a whole.
     pub(crate) fn added(&mut self, file: Inode, pages: RangeInclusive<u64>) {
-        pages.for_each(|page| {
-            self.meet(file, page);
-        });
+        self.meet(file, pages, |_, _| {});
     }
 
     /// A task reads pages: those that were not met were there.
     pub(crate) fn read(&mut self, file: Inode, number: u32, pages: RangeInclusive<u64>) {
-        for page in pages {
-            if self.meet(file, page) {
-                self.keep(number, page);
-            }
-        }
+        self.meet(file, pages, |before, page| keep(before, number, page));
     }
 
     /// The inode may become another file.
@@ -60,29 +57,27 @@ impl Cached {
         });
     }
 
-    /// Whether a page is met for the first time; beyond the most parts nothing is.
-    fn meet(&mut self, file: Inode, page: u64) -> bool {
-        let key = (file, page / PAGES);
-        if !self.met.contains_key(&key) && self.met.len() >= PARTS {
-            return false;
-        }
-        let part = self.met.entry(key).or_insert_with(|| Box::new([0; _]));
-        let (word, bit) = ((page % PAGES / 64) as usize, 1 << (page % 64));
-        let is_new = part[word] & bit == 0;
-        part[word] |= bit;
-        is_new
-    }
-
-    /// Joins a page to the range that ends before it.
-    fn keep(&mut self, number: u32, page: u64) {
-        let has_room = self.before.len() < RANGES;
-        let mut below = self.before.range_mut((number, 0)..(number, page));
-        match below.next_back() {
-            Some((&(_, first), pages)) if first + *pages == page => *pages += 1,
-            _ if has_room => {
-                self.before.insert((number, page), 1);
+    /// Tells the pages that are met for the first time; beyond the most parts none are.
+    fn meet(
+        &mut self,
+        file: Inode,
+        pages: RangeInclusive<u64>,
+        mut is_new: impl FnMut(&mut Ranges, u64),
+    ) {
+        let (mut page, last) = pages.into_inner();
+        while page <= last {
+            let of_part = last.min(page | (PAGES - 1));
+            let key = (file, page / PAGES);
+            let is_full = self.met.len() >= PARTS;
+            let part = match self.met.entry(key) {
+                Entry::Vacant(_) if is_full => None,
+                entry => Some(entry.or_insert_with(|| Box::new([0; _]))),
+            };
+            if let Some(part) = part {
+                let new = (page..=of_part).filter(|&page| set(part, page));
+                new.for_each(|page| is_new(&mut self.before, page));
             }
-            _ => {}
+            page = of_part + 1;
         }
     }
 
@@ -111,6 +106,27 @@ impl Cached {
     }
 }
 
+/// Sets the bit of a page; whether it was not set before.
+fn set(part: &mut Bits, page: u64) -> bool {
+    let (word, bit) = ((page % PAGES / 64) as usize, 1 << (page % 64));
+    let is_new = part[word] & bit == 0;
+    part[word] |= bit;
+    is_new
+}
+
+/// Joins a page to the range that ends before it.
+fn keep(before: &mut Ranges, number: u32, page: u64) {
+    let has_room = before.len() < RANGES;
+    let mut below = before.range_mut((number, 0)..(number, page));
+    match below.next_back() {
+        Some((&(_, first), pages)) if first + *pages == page => *pages += 1,
+        _ if has_room => {
+            before.insert((number, page), 1);
+        }
+        _ => {}
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -130,6 +146,13 @@ mod tests {
             .collect();
         assert_eq!(kept, [((3, 8), 2), ((3, 20), 2)]);
         cached.forget(file);
-        assert!(cached.meet(file, 8), "another file");
+        let mut new = Vec::new();
+        cached.meet(file, PAGES - 1..=PAGES, |_, page| new.push(page));
+        cached.meet(file, PAGES - 2..=PAGES + 1, |_, page| new.push(page));
+        assert_eq!(
+            new,
+            [PAGES - 1, PAGES, PAGES - 2, PAGES + 1],
+            "another file"
+        );
     }
 }
