@@ -123,6 +123,7 @@ impl Maker {
             memory: Bytes(recipe.memory[0] << 20),
             nodes: recipe.nodes,
             disks: recipe.disks.iter().enumerate().map(disk).collect(),
+            images: vec![],
             parameters: recipe.parameters.clone(),
             devices: recipe.devices.clone(),
             modules: recipe.modules.clone(),

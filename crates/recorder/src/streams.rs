@@ -27,9 +27,6 @@ const MOST_PAGES: u64 = 1 << 18;
 /// How much less than the truth the kernel may say of CPU time: a tick of 100 Hz.
 const TICK: Nanos = Nanos(10_000_000);
 
-/// A task that did nothing for this long may be gone.
-const QUIET: Nanos = Nanos(100_000_000);
-
 /// What is asked about tasks.
 pub trait Tasks {
     /// Whether the thread still exists.
@@ -297,7 +294,7 @@ impl<'p> Streams<'p> {
             self.by_thread.remove(&event.thread);
         }
         let is_misplaced = owner.group.is_none();
-        let stream = match self.free(event, &owner, tasks) {
+        let stream = match self.free(&owner, tasks) {
             Some(stream) => self.hand_over(stream, event, owner),
             None if self.all.len() < STREAMS => {
                 self.all.push(Stream::new(event, owner, self.began));
@@ -305,7 +302,7 @@ impl<'p> Streams<'p> {
                     .push((0..self.level).map(Thinner::new).collect());
                 self.all.len() - 1
             }
-            None => self.any_free(event, owner, tasks)?,
+            None => self.any_free(owner, event, tasks)?,
         };
         self.tally.of_unknown_groups += u64::from(is_misplaced);
         self.by_thread.insert(event.thread, stream);
@@ -324,16 +321,19 @@ impl<'p> Streams<'p> {
         }
     }
 
-    /// A stream of the same owner whose task is gone.
-    fn free(&self, event: &Event, owner: &Owner, tasks: &impl Tasks) -> Option<usize> {
-        let mut all = self.all.iter();
-        all.position(|it| it.owner == *owner && it.is_free(event, tasks))
+    /// The stream of the same owner whose task is gone and was there until last. A shell's next
+    /// command waits for the one before, and so it must when that takes another time: then both
+    /// are in one stream.
+    fn free(&self, owner: &Owner, tasks: &impl Tasks) -> Option<usize> {
+        let all = self.all.iter().enumerate();
+        let free = all.filter(|(_, it)| it.owner == *owner && it.is_free(tasks));
+        free.max_by_key(|(_, it)| it.ended).map(|(at, _)| at)
     }
 
     /// A stream of somebody else whose task is gone. Of another group, both are taken to be in the
     /// group above them.
-    fn any_free(&mut self, event: &Event, owner: Owner, tasks: &impl Tasks) -> Option<usize> {
-        let is_free = |&at: &usize| self.all[at].is_free(event, tasks);
+    fn any_free(&mut self, owner: Owner, event: &Event, tasks: &impl Tasks) -> Option<usize> {
+        let is_free = |&at: &usize| self.all[at].is_free(tasks);
         let free: Vec<usize> = (0..self.all.len()).filter(is_free).collect();
         let same = |at: &&usize| self.all[**at].owner.group == owner.group;
         let stream = *free.iter().find(same).or(free.first())?;
@@ -396,12 +396,8 @@ impl Stream {
     }
 
     /// Whether its task is gone, or runs another program.
-    fn is_free(&self, event: &Event, tasks: &impl Tasks) -> bool {
-        let Some(thread) = self.thread else {
-            return true;
-        };
-        let quiet = Nanos(event.began.0.saturating_sub(self.ended.0)) > QUIET;
-        quiet && !tasks.exists(thread)
+    fn is_free(&self, tasks: &impl Tasks) -> bool {
+        self.thread.is_none_or(|thread| !tasks.exists(thread))
     }
 
     /// Another task has it from here on.

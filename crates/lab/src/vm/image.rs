@@ -69,6 +69,15 @@ pub(super) fn make_all(
     Ok(paths)
 }
 
+/// Makes the image of a disk with what lies in a directory.
+///
+/// # Errors
+/// mke2fs is missing or refuses.
+pub(super) fn of_directory(disk: &Disk, directory: &Path, path: &Path) -> Result<(), BenchError> {
+    create(disk, path)?;
+    tools::run(format(disk, path)?.arg("-d").arg(directory)).map(drop)
+}
+
 fn contents(machine: &Machine, disk: &Disk) -> Result<Vec<Content>, BenchError> {
     let mut contents = Vec::new();
     for file in machine.files.iter().filter(|file| file.disk == disk.name) {
@@ -124,13 +133,17 @@ fn swap_header(size: Bytes) -> Vec<u8> {
 }
 
 fn make(disk: &Disk, contents: &[Content], path: &Path) -> Result<(), BenchError> {
-    File::create_new(path)
-        .and_then(|file| file.set_len(disk.size.0.next_power_of_two()))
-        .map_err(|error| failed(path, &error))?;
+    create(disk, path)?;
     check_room(disk, contents, disk.size.0)?;
     tools::run(&mut format(disk, path)?)?;
     check_room(disk, contents, free_bytes(path)?)?;
     allocate(contents, path)
+}
+
+fn create(disk: &Disk, path: &Path) -> Result<(), BenchError> {
+    File::create_new(path)
+        .and_then(|file| file.set_len(disk.size.0.next_power_of_two()))
+        .map_err(|error| failed(path, &error))
 }
 
 fn check_room(disk: &Disk, contents: &[Content], room: u64) -> Result<(), BenchError> {

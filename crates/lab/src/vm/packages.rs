@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -180,6 +181,39 @@ pub(super) fn unpacked(
     apt.download(packages)?;
     let root = place.join("root");
     unpack(&apt.downloads, &root)?;
+    Ok(root)
+}
+
+/// Packages and all that they depend on, unpacked below `place` over the links of a merged `/usr`,
+/// which no package has.
+///
+/// # Errors
+/// That apt or tar is missing, or apt knows no Debian mirror or cannot reach it.
+pub(super) fn root(
+    release: Release,
+    packages: &[&str],
+    place: &Path,
+) -> Result<PathBuf, BenchError> {
+    let apt = Apt::new(&release.suites(), place)?;
+    apt.download_with_dependencies(packages)?;
+    let root = place.join("root");
+    for name in ["bin", "lib", "lib64", "sbin"] {
+        let (link, directory) = (root.join(name), format!("usr/{name}"));
+        fs::create_dir_all(root.join(&directory))
+            .and_then(|()| symlink(&directory, &link))
+            .map_err(|error| failed(&link, &error))?;
+    }
+    let (dpkg, tar) = (tools::find("dpkg-deb", "dpkg")?, tools::find("tar", "tar")?);
+    let entries = fs::read_dir(&apt.archives).map_err(|error| failed(&apt.archives, &error))?;
+    let paths = entries.flatten().map(|entry| entry.path());
+    for package in paths.filter(|path| path.extension().is_some_and(|it| it == "deb")) {
+        let files = tools::run(Command::new(&dpkg).arg("--fsys-tarfile").arg(package))?;
+        let mut unpack = Command::new(&tar);
+        unpack
+            .args(["-x", "--keep-directory-symlink", "-C"])
+            .arg(&root);
+        tools::run_with_input(&mut unpack, &files)?;
+    }
     Ok(root)
 }
 

@@ -22,17 +22,43 @@ impl Programs {
     /// # Errors
     /// That apt is missing, knows no Debian mirror, or cannot reach it.
     pub fn fetch(release: Release, progress: &mut dyn FnMut(Progress)) -> Result<Self, BenchError> {
+        let packages = release.packages();
+        let unpack = |place: &Path| packages::unpacked(release, &packages, place);
+        Self::kept(release.suite(), &unpack, progress)
+    }
+
+    /// A root with these packages of a release and all that they depend on, in which they run
+    /// (`chroot`); no script of a package was run. What was fetched once under this name is kept.
+    ///
+    /// # Errors
+    /// As [`Self::fetch`].
+    pub fn root(
+        release: Release,
+        name: &str,
+        packages: &[&str],
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<Self, BenchError> {
+        let name = format!("{}-{name}", release.suite());
+        let unpack = |place: &Path| packages::root(release, packages, place);
+        Self::kept(&name, &unpack, progress)
+    }
+
+    fn kept(
+        name: &str,
+        unpack: &dyn Fn(&Path) -> Result<PathBuf, BenchError>,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<Self, BenchError> {
         let programs = cache::directory(None)?.join("programs");
-        let root = programs.join(release.suite());
+        let root = programs.join(name);
         if root.exists() {
             return Ok(Self { root });
         }
-        let stage = format!("fetches programs of Debian's {}", release.suite());
-        progress(Progress::Stage(stage));
+        progress(Progress::Stage(format!(
+            "fetches programs of Debian's {name}"
+        )));
         fs::create_dir_all(&programs).map_err(|error| failed(&programs, &error))?;
         let place = tempfile::tempdir_in(&programs).map_err(|error| failed(&programs, &error))?;
-        let unpacked = packages::unpacked(release, &release.packages(), place.path())?;
-        keep(&unpacked, &root)?;
+        keep(&unpack(place.path())?, &root)?;
         Ok(Self { root })
     }
 }

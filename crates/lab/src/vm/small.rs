@@ -6,7 +6,7 @@
 
 use std::fs::{self, File};
 use std::io::Read as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
@@ -46,8 +46,10 @@ pub struct Life {
     pub memory: Bytes,
     /// Its NUMA nodes.
     pub nodes: u32,
-    /// Its disks, `/dev/pda` and so on, each with an empty ext4.
+    /// Its disks, `/dev/pda` and so on.
     pub disks: Vec<Disk>,
+    /// What is on the first of them; each of the others has an empty ext4.
+    pub images: Vec<Image>,
     /// Words for the kernel's command line.
     pub parameters: Vec<String>,
     /// Further arguments of QEMU.
@@ -58,6 +60,24 @@ pub struct Life {
     pub files: Vec<(String, u32, Vec<u8>)>,
     /// What it does, for busybox's shell.
     pub script: String,
+}
+
+/// What is on a disk.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Image {
+    /// Made by [`Small::image`].
+    pub path: PathBuf,
+    /// What becomes of what is written to it.
+    pub writes: Writes,
+}
+
+/// What becomes of what is written to an image.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Writes {
+    /// The next life sees it.
+    Kept,
+    /// It goes with the machine.
+    Lost,
 }
 
 /// A machine that can be given lives.
@@ -102,6 +122,14 @@ impl Small {
         &self.kernel.release
     }
 
+    /// Makes the image of a disk: an ext4 with what lies in `directory`.
+    ///
+    /// # Errors
+    /// That mke2fs is missing or refuses, or those of the files.
+    pub fn image(&self, disk: &Disk, directory: &Path, path: &Path) -> Result<(), BenchError> {
+        image::of_directory(disk, directory, path)
+    }
+
     /// A module of one file, built for this kernel unless it was before.
     ///
     /// # Errors
@@ -132,7 +160,7 @@ impl Small {
         let archive = self.archive(life, &machine)?;
         fs::write(&initramfs, archive).map_err(|error| failed(&initramfs, &error))?;
         File::create(&port).map_err(|error| failed(&port, &error))?;
-        let disks = image::make_all(&machine, None, directory.path())?;
+        let images = images(life, &machine, directory.path())?;
         let scripted = qemu::Scripted {
             kernel: &self.kernel.image,
             initramfs: &initramfs,
@@ -141,9 +169,13 @@ impl Small {
             command_line: &command_line(life),
         };
         let mut arguments = scripted.arguments(&machine);
-        for (index, (disk, path)) in machine.disks.iter().zip(&disks).enumerate() {
+        for (index, (disk, image)) in machine.disks.iter().zip(&images).enumerate() {
             let size = disk.size.0.next_power_of_two();
-            arguments.extend(qemu::shared_memory(index, path, size, "off"));
+            let share = match image.writes {
+                Writes::Kept => "on",
+                Writes::Lost => "off",
+            };
+            arguments.extend(qemu::shared_memory(index, &image.path, size, share));
         }
         arguments.extend(life.devices.iter().cloned());
         let guest = process::Guest {
@@ -184,6 +216,20 @@ impl Small {
         archive.file("plimsoll/modules.order", order.as_bytes());
         Ok(archive.finish())
     }
+}
+
+/// Those of the life, and empty ones for the disks behind.
+fn images(life: &Life, machine: &Machine, directory: &Path) -> Result<Vec<Image>, BenchError> {
+    let empty = Machine {
+        disks: machine.disks[life.images.len()..].to_vec(),
+        ..machine.clone()
+    };
+    let made = image::make_all(&empty, None, directory)?;
+    let made = made.into_iter().map(|path| Image {
+        path,
+        writes: Writes::Lost,
+    });
+    Ok(life.images.iter().cloned().chain(made).collect())
 }
 
 /// Debian's busybox that needs no library.

@@ -105,21 +105,23 @@ fn a_task_computes_or_sleeps_between_its_runs() {
 
 #[test]
 fn a_task_that_is_gone_leaves_its_stream_to_the_next() {
-    let later = SECOND + 2 * QUIET.0;
     let (streams, said) = recorded(&[
         (event(5, SECOND, 0, 0), 0),
-        (event(6, SECOND, 0, 0), 0),
-        (event(7, later, 0, 0), 6),
+        (event(6, SECOND + 10_000, 0, 0), 0),
+        (event(8, SECOND + 20_000, 0, 0), 0),
+        (event(9, SECOND + 1_000_000, 0, 0), 8),
+        (event(10, SECOND + 2_000_000, 0, 0), 8),
     ]);
-    assert_eq!(streams.len(), 2);
+    assert_eq!(streams.len(), 3);
     assert_eq!(said[0].owner.program, "sqlite3");
-    assert_eq!((said[0].tasks, said[1].tasks), (2, 1));
-    assert_eq!(streams[0][1].compute, Nanos::ZERO);
+    // Of 5 and 6 the second ended last.
+    assert_eq!([0, 1, 2].map(|stream| said[stream].tasks), [2, 2, 1]);
+    assert_eq!(streams[1][1].compute, Nanos::ZERO);
 }
 
 #[test]
 fn a_stream_is_of_one_program_in_one_group() {
-    let later = SECOND + 2 * QUIET.0;
+    let later = SECOND + 200_000_000;
     let begun = Event {
         name: *b"bash\0\0\0\0\0\0\0\0\0\0\0\0",
         ..event(6, SECOND, 0, 0)
@@ -145,7 +147,7 @@ fn beyond_the_most_streams_groups_share_one() {
     let mut said = Streams::new(Nanos(SECOND), SEES, &plain, &|_| Nanos::ZERO);
     let first = 100 + STREAMS as u32;
     (100..first).for_each(|thread| said.event(&event(thread, SECOND, 0, 0), &Living(0)));
-    let later = SECOND + 2 * QUIET.0;
+    let later = SECOND + 200_000_000;
     said.event(&event(first, later, 0, 0), &Living(0));
     assert_eq!(said.tally().passed_over, 1, "all others are there");
     said.event(&event(first, later, 0, 0), &Living(101));

@@ -1,0 +1,1 @@
+nginx -c /etc/nginx.conf

@@ -1,0 +1,1 @@
+cd /var; sqlite3 db < load.sql > /dev/null
