@@ -13,11 +13,15 @@ use mm::quantity;
 use mm::units::Bytes;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use scenario::Scenario;
 use study::DiskKind;
 
-use crate::points::{Task, lacking};
-use crate::refused;
+use crate::refused::refused;
 use crate::study::{Pairs, Study, settings};
+
+/// A run as it is sent: the name of its outcome, and the scenario as bytes.
+pub(crate) type Task<'py> = (String, Bound<'py, PyBytes>);
 
 /// A question whose machine, kernel and arms are settled.
 #[pyclass(frozen, module = "plimsoll")]
@@ -103,7 +107,16 @@ impl Question {
 
     /// The runs whose outcomes the store lacks.
     fn lacking<'py>(&self, py: Python<'py>, store: String) -> PyResult<Vec<Task<'py>>> {
-        lacking(self, py, &Outcomes::new(store))
+        let outcomes = Outcomes::new(store);
+        let mut tasks = Vec::new();
+        for scenario in self.scenarios()? {
+            let (nameless, _) = scenario.nameless();
+            let key = self.model.key(&nameless);
+            if outcomes.find(&key).map_err(refused)?.is_none() {
+                tasks.push((key, PyBytes::new(py, &nameless.to_bytes())));
+            }
+        }
+        Ok(tasks)
     }
 
     /// Runs it on every CPU and says what it came to. With a store, only what that lacks is run.
@@ -114,6 +127,18 @@ impl Question {
 }
 
 impl Question {
+    /// The scenario of every run.
+    fn scenarios(&self) -> PyResult<Vec<Scenario>> {
+        let asked = &self.asked;
+        let seeds = 0..u64::from(asked.repetitions);
+        let runs = seeds.flat_map(|it| asked.arms.iter().map(move |arm| (arm, it)));
+        let scenario = |(arm, repetition): (&String, u64)| {
+            let seed = asked.first_seed.wrapping_add(repetition);
+            asked.study.scenario(arm, seed).map_err(refused)
+        };
+        runs.map(scenario).collect()
+    }
+
     fn answered(&self, store: Option<String>) -> Result<Answer, String> {
         let asked = self.asked.clone().noted(&self.model, available());
         let asked = asked.map_err(|why| why.to_string())?;

@@ -7,13 +7,9 @@ use pyo3::prelude::*;
 
 mod ask;
 mod points;
+mod refused;
 mod study;
 mod tunables;
-
-/// An error of the library as Python raises it: the command's words.
-pub(crate) fn refused(why: impl std::fmt::Display) -> PyErr {
-    pyo3::exceptions::PyValueError::new_err(why.to_string())
-}
 
 #[pymodule]
 mod _native {
@@ -31,7 +27,7 @@ mod _native {
     /// A relative difference below this says nothing.
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
-        let thresholds = study::verdict::Thresholds::default();
+        let thresholds = ::study::verdict::Thresholds::default();
         module.add("NOISE_FLOOR", thresholds.noise_floor)
     }
 }

@@ -12,16 +12,13 @@ use pyo3::types::PyBytes;
 use rayon::prelude::*;
 use scenario::Scenario;
 
-use crate::ask::Question;
-use crate::refused;
+use crate::ask::{Question, Task};
+use crate::refused::refused;
 use crate::study::{Pairs, Study, settings};
 
 /// Tunables and the values that each takes.
 #[pyclass(frozen, module = "plimsoll")]
 pub(crate) struct Space(lab::sweep::Space);
-
-/// A run as it is sent: the name of its outcome, and the scenario as bytes.
-pub(crate) type Task<'py> = (String, Bound<'py, PyBytes>);
 
 #[pymethods]
 impl Space {
@@ -37,41 +34,7 @@ impl Space {
     }
 }
 
-/// The runs whose outcomes a store lacks.
-///
-/// # Errors
-/// The store cannot be read.
-pub(crate) fn lacking<'py>(
-    question: &Question,
-    py: Python<'py>,
-    outcomes: &Outcomes,
-) -> PyResult<Vec<Task<'py>>> {
-    let mut tasks = Vec::new();
-    for scenario in question.scenarios()? {
-        let (nameless, _) = scenario.nameless();
-        let key = question.model.key(&nameless);
-        if outcomes.find(&key).map_err(refused)?.is_none() {
-            tasks.push((key, PyBytes::new(py, &nameless.to_bytes())));
-        }
-    }
-    Ok(tasks)
-}
-
-impl Question {
-    /// The scenario of every run.
-    fn scenarios(&self) -> PyResult<Vec<Scenario>> {
-        let asked = &self.asked;
-        let seeds = 0..u64::from(asked.repetitions);
-        let runs = seeds.flat_map(|it| asked.arms.iter().map(move |arm| (arm, it)));
-        let scenario = |(arm, repetition): (&String, u64)| {
-            let seed = asked.first_seed.wrapping_add(repetition);
-            asked.study.scenario(arm, seed).map_err(refused)
-        };
-        runs.map(scenario).collect()
-    }
-}
-
-/// Runs what [`lacking`] named, anywhere: the outcome's name and what is kept of it.
+/// Runs what [`Question::lacking`] named, anywhere: the outcome's name and what is kept of it.
 #[pyfunction]
 pub(crate) fn outcome<'py>(
     py: Python<'py>,

@@ -6,7 +6,7 @@ use mm::settings::Setting;
 use mm::units::PageSize;
 use pyo3::prelude::*;
 
-use crate::refused;
+use crate::refused::refused;
 
 /// Settings as Python hands them over: names and values, in order.
 pub(crate) type Pairs = Vec<(String, String)>;

@@ -18,7 +18,7 @@ const FLAGS: &str = "-C target-feature=-crt-static";
 const BUILDS: &[&str] = &["maturin==1.16.0"];
 const TESTS: &[&str] = &["mypy", "optuna==5.0.0", "pandas", "polars", "pyarrow", "uv"];
 
-/// `cargo xtask python [--test]`: prints where the wheel lies; tests it in an environment of its own.
+/// `cargo xtask python [--test]`: prints where the wheel lies, or tests it.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
     match arguments {
         [] => println!("{}", make(&binary::release()?)?.display()),
