@@ -1,6 +1,20 @@
-from typing import ClassVar, final
+from typing import ClassVar, TypeAlias, final
 
-Pairs = list[tuple[str, str]]
+__all__ = [
+    "Answer",
+    "NOISE_FLOOR",
+    "Question",
+    "Space",
+    "Study",
+    "keep",
+    "measured",
+    "outcome",
+    "studies",
+    "tunables",
+]
+
+_Pairs: TypeAlias = list[tuple[str, str]]
+
 
 @final
 class Study:
@@ -9,7 +23,7 @@ class Study:
     def find(name: str) -> Study: ...
     @staticmethod
     def parse(text: str, file: str) -> Study: ...
-    def with_arm(self, name: str | None, pairs: Pairs) -> Study: ...
+    def with_arm(self, name: str | None, pairs: _Pairs) -> Study: ...
     @property
     def name(self) -> str: ...
     @property
@@ -19,7 +33,7 @@ class Study:
     @property
     def text(self) -> str: ...
     @property
-    def arms(self) -> list[tuple[str, Pairs]]: ...
+    def arms(self) -> list[tuple[str, _Pairs]]: ...
     @property
     def measures(self) -> list[tuple[str, str, str | None]]: ...
     @property
@@ -53,7 +67,7 @@ def tunables() -> list[tuple[str, tuple[int, int], str | None, str | None, str, 
 def outcome(task: bytes, kernel: str, scale: str) -> tuple[str, bytes]: ...
 def keep(store: str, key: str, bytes: bytes) -> None: ...
 def measured(
-    question: Question, measure: str, points: list[Pairs], seed: int
+    question: Question, measure: str, points: list[_Pairs], seed: int
 ) -> list[tuple[float | None, str]]: ...
 
 NOISE_FLOOR: float
