@@ -212,7 +212,7 @@ mod tests {
             "vm.swappiness: 1 is in it twice"
         );
         assert!(why("\"vm.swapiness\" = [1]").contains("did you mean vm.swappiness?"));
-        let partners = why("\"vm.dirty_bytes\" = [1]\n\"vm.dirty_ratio\" = [1]");
+        let partners = why("\"vm.dirty_bytes\" = [8192]\n\"vm.dirty_ratio\" = [1]");
         assert!(
             partners.ends_with("set the same; give one of them"),
             "{partners}"
