@@ -1,5 +1,5 @@
 //! Lists the calibrations in the `calibration` folder, and those of the records, so that the binary
-//! carries them.
+//! carries them; and names the model by its sources.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,35 @@ fn main() -> io::Result<()> {
         let folder = root.join("../..").join(folder);
         fs::write(out.join(file), table(&folder)?)?;
     }
+    let mut model = FNV_BASIS;
+    for part in MODEL {
+        let folder = root.join("..").join(part).join("src");
+        println!("cargo:rerun-if-changed={}", folder.display());
+        model = hash(&folder, model)?;
+    }
+    println!("cargo:rustc-env=PLIMSOLL_MODEL={model:016x}");
     Ok(())
+}
+
+/// The crates on which an outcome hangs.
+const MODEL: [&str; 4] = ["guard", "mm", "scenario", "sim"];
+
+/// FNV-1a, of 64 bits: the same with every compiler.
+const FNV_BASIS: u64 = 0xcbf2_9ce4_8422_2325;
+const FNV_PRIME: u64 = 0x0100_0000_01b3;
+
+/// The hash of all files below a folder, and of what came before.
+fn hash(folder: &Path, before: u64) -> io::Result<u64> {
+    let mut so_far = before;
+    for path in entries(folder)? {
+        so_far = match path.is_dir() {
+            true => hash(&path, so_far)?,
+            false => fs::read(&path)?.iter().fold(so_far, |hash, byte| {
+                (hash ^ u64::from(*byte)).wrapping_mul(FNV_PRIME)
+            }),
+        };
+    }
+    Ok(so_far)
 }
 
 /// A slice of every kernel's name and its files.

@@ -18,6 +18,7 @@ mod outcomes;
 mod package;
 mod packages;
 mod process;
+mod python;
 mod records;
 mod relations;
 mod sbom;
@@ -127,6 +128,12 @@ const COMMANDS: &[Command] = &[
         about: "the Debian package of the command and the guard, and what it is built from; prints \
                 where it lies",
         run: package::run,
+    },
+    Command {
+        name: "python",
+        about: "the wheel of the Python package and the command; prints where it lies (--test: \
+                installs and tests it)",
+        run: python::run,
     },
     Command {
         name: "relations",

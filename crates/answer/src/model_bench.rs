@@ -12,6 +12,7 @@ use crate::bench::{Bench, BenchError, Progress, Run};
 use crate::calibration::{self, CalibrationError};
 use study::Study;
 use study::coverage;
+use study::hash::sha256;
 use study::record::Record;
 
 /// Runs scenarios on the model of one calibrated kernel.
@@ -88,6 +89,24 @@ impl ModelBench {
         }
     }
 
+    /// The name of a run's outcome: the hash of what it hangs on, the sources of the model
+    /// included. It takes a scenario without names, on which no outcome hangs.
+    #[must_use]
+    pub fn key(&self, nameless: &Scenario) -> String {
+        let scale = self.scale_of(nameless);
+        let head = format!("{} {} {scale}\n", env!("PLIMSOLL_MODEL"), self.hash);
+        sha256(&[head.as_bytes(), &nameless.to_bytes()].concat())
+    }
+
+    /// Runs a scenario without names to its end.
+    ///
+    /// # Errors
+    /// As [`Bench::run`], in the words of what has no name.
+    pub fn run_nameless(&self, nameless: &Scenario) -> Result<Capture, BenchError> {
+        let capture = self.capture(nameless);
+        capture.map_err(|why| failed(&why, &Names::default()))
+    }
+
     /// The scenario as it is run, and the names that what comes back lacks.
     fn asked(&self, scenario: &Scenario) -> (Scenario, Names) {
         match self.is_named {
@@ -96,10 +115,21 @@ impl ModelBench {
         }
     }
 
+    /// What a run hands back; an outcome too where the calibrated kernel lacks a tunable.
+    fn capture(&self, scenario: &Scenario) -> Result<Capture, sim::Error> {
+        self.simulate(scenario).or_else(|why| {
+            let unavailable = lacking(&why).map(unavailable);
+            unavailable.ok_or(why)
+        })
+    }
+
     fn simulate(&self, scenario: &Scenario) -> Result<Capture, sim::Error> {
+        sim::run_sampled(scenario, &self.calibration, self.scale_of(scenario))
+    }
+
+    fn scale_of(&self, scenario: &Scenario) -> u64 {
         let scale = self.scale;
-        let scale = scale.unwrap_or_else(|| coverage::automatic(scenario));
-        sim::run_sampled(scenario, &self.calibration, scale)
+        scale.unwrap_or_else(|| coverage::automatic(scenario))
     }
 }
 
@@ -121,16 +151,10 @@ impl Bench for ModelBench {
 
     fn run(&self, run: Run<'_>, _: &mut dyn FnMut(Progress)) -> Result<Capture, BenchError> {
         let (scenario, names) = self.asked(run.scenario);
-        match self.simulate(&scenario) {
-            Ok(mut capture) => {
-                names.give_back(&mut capture);
-                Ok(capture)
-            }
-            Err(why) => match lacking(&why) {
-                Some(tunable) => Ok(unavailable(&names.in_text(tunable))),
-                None => Err(failed(&why, &names)),
-            },
-        }
+        let capture = self.capture(&scenario);
+        let mut capture = capture.map_err(|why| failed(&why, &names))?;
+        names.give_back(&mut capture);
+        Ok(capture)
     }
 }
 

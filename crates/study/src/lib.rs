@@ -58,6 +58,7 @@ mod work;
 mod workload;
 
 use std::collections::BTreeSet;
+use std::iter;
 use std::sync::Arc;
 
 use mm::settings::Settings;
@@ -254,28 +255,41 @@ impl Study {
     /// # Errors
     /// A setting that does not exist, is out of range, or is of a disk that the machine lacks.
     pub fn with_arm(&self, name: &str, settings: &Settings) -> Result<Self, ArmError> {
-        let pairs: Vec<String> = settings
-            .0
-            .iter()
-            .map(|s| format!("{} = {}", quoted(&s.tunable), quoted(&s.value)))
+        self.with_arms([(name, settings)])
+    }
+
+    /// The same with several arms, each a name and what it sets.
+    ///
+    /// # Errors
+    /// As [`Self::with_arm`].
+    pub fn with_arms<'a>(
+        &self,
+        arms: impl IntoIterator<Item = (&'a str, &'a Settings)>,
+    ) -> Result<Self, ArmError> {
+        let arms = arms.into_iter().map(|(name, it)| self.arm_text(name, it));
+        let text: String = iter::once(self.text.trim_end().to_owned())
+            .chain(arms)
             .collect();
+        // The study's own text was read before: what is wrong now is in the lines added here,
+        // which nobody can look up.
+        let with_arms = Self::parse_with(&text, &self.file, self.recorded.clone());
+        with_arms.map_err(|error| ArmError {
+            what: error.what,
+            way_out: error.way_out,
+        })
+    }
+
+    /// The lines of one more arm.
+    fn arm_text(&self, name: &str, settings: &Settings) -> String {
+        let pairs = settings.0.iter();
+        let pairs = pairs.map(|it| format!("{} = {}", quoted(&it.tunable), quoted(&it.value)));
+        let pairs: Vec<String> = pairs.collect();
         let model_only = match self.is_for_the_model() {
             true => "model-only = true\n",
             false => "",
         };
-        let text = format!(
-            "{}\n[[arm]]\nname = {}\n{model_only}settings = {{ {} }}\n",
-            self.text.trim_end(),
-            quoted(name),
-            pairs.join(", ")
-        );
-        // The study's own text was read before: what is wrong now is in the lines added here,
-        // which nobody can look up.
-        let with_arm = Self::parse_with(&text, &self.file, self.recorded.clone());
-        with_arm.map_err(|error| ArmError {
-            what: error.what,
-            way_out: error.way_out,
-        })
+        let (name, pairs) = (quoted(name), pairs.join(", "));
+        format!("\n[[arm]]\nname = {name}\n{model_only}settings = {{ {pairs} }}\n")
     }
 
     /// The measures that the answer rests on, whose runs must tell: those of the table of arms and

@@ -31,6 +31,7 @@ pub(crate) mod replay;
 pub(crate) mod report;
 pub(crate) mod status;
 pub(crate) mod studies;
+pub(crate) mod sweep;
 pub(crate) mod trial;
 pub(crate) mod undo;
 pub(crate) mod watch;

@@ -296,7 +296,7 @@ pub(crate) fn data(report: &Report<'_>, detail: Detail) -> anyhow::Result<Shown>
     }
 }
 
-fn show(report: &Report<'_>, arms: Vec<&str>, detail: Detail) -> anyhow::Result<()> {
+pub(crate) fn show(report: &Report<'_>, arms: Vec<&str>, detail: Detail) -> anyhow::Result<()> {
     let (study, notes) = (report.study, &report.notes);
     let Some(pair) = report.pairs.first() else {
         return Ok(());
