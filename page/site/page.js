@@ -21,12 +21,17 @@ async function module() {
 
 async function started() {
   const source = new Blob([by("worker").textContent], { type: "text/javascript" });
-  const worker = new Worker(URL.createObjectURL(source), { type: "module" });
+  const worker = new Worker(URL.createObjectURL(source));
   worker.addEventListener("message", ({ data }) => {
     const { answered, refused } = waiting.get(data.number);
     waiting.delete(data.number);
     if (data.error === undefined) answered(data.answer);
     else refused(new Error(data.error));
+  });
+  worker.addEventListener("error", (event) => {
+    const why = new Error(`the model does not start: ${event.message ?? "the browser refuses"}`);
+    waiting.forEach(({ refused }) => refused(why));
+    waiting.clear();
   });
   worker.postMessage({ module: await module() });
   return worker;
@@ -241,10 +246,10 @@ function show(answered) {
   const style = page.querySelector("style").textContent;
   const scoped = style.replaceAll(":root", ":host").replace(/^body\b/gm, ".body");
   const main = page.querySelector("main");
-  main.querySelectorAll("h1, footer").forEach((part) => part.remove());
+  main.querySelectorAll("h1, .question, footer").forEach((part) => part.remove());
   main.querySelectorAll("pre, .arms-frame").forEach((part) => part.setAttribute("tabindex", "0"));
   const body = element("div", { className: "body" }, ...main.childNodes);
-  body.style.cssText = "padding: 0; max-width: none";
+  body.style.cssText = "padding: 0; max-width: none; background: none";
   const open = [...shadow.querySelectorAll("details")].map((part) => part.open);
   shadow.replaceChildren(element("style", { textContent: scoped }), body);
   shadow.querySelectorAll("details").forEach((part, index) => (part.open = open[index] ?? false));

@@ -67,7 +67,8 @@ fn page(model: &[u8]) -> Result<String> {
         fs::read_to_string(&path).with_context(|| path.display().to_string())
     };
     let script = part("page.js")?;
-    let worker = part("engine.js")? + &part("worker.js")?;
+    // A worker that is a module does not start on a page that was opened from a disk.
+    let worker = part("engine.js")?.replace("export ", "") + &part("worker.js")?;
     let packed = BASE64_STANDARD.encode(gzip(model)?);
     let parts = [
         ("@policy@", policy(&script)),
