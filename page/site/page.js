@@ -190,6 +190,7 @@ async function choose(name, fileText, question = none) {
   study = { ...JSON.parse(await ask(about)), file: name };
   text = fileText;
   by("study").value = fileText === null ? name : "";
+  shadow.replaceChildren();
   fill(question);
   changed();
 }
@@ -250,9 +251,11 @@ function show(answered) {
   main.querySelectorAll("pre, .arms-frame").forEach((part) => part.setAttribute("tabindex", "0"));
   const body = element("div", { className: "body" }, ...main.childNodes);
   body.style.cssText = "padding: 0; max-width: none; background: none";
+  // What is folded for many arms is in sight for a few; what the reader folds stays so.
+  const few = checked().length <= 4;
   const open = [...shadow.querySelectorAll("details")].map((part) => part.open);
   shadow.replaceChildren(element("style", { textContent: scoped }), body);
-  shadow.querySelectorAll("details").forEach((part, index) => (part.open = open[index] ?? false));
+  shadow.querySelectorAll("details").forEach((part, index) => (part.open = open[index] ?? few));
   by("headline").textContent = headline(JSON.parse(answered.slice(0, end)));
 }
 
