@@ -204,7 +204,7 @@ let again = false;
 /** Asks soon; while the model computes, only the last of the questions is kept. */
 function changed() {
   clearTimeout(timer);
-  timer = setTimeout(answer, 120);
+  timer = setTimeout(answer, 60);
 }
 
 async function answer() {
@@ -251,11 +251,12 @@ function show(answered) {
   main.querySelectorAll("pre, .arms-frame").forEach((part) => part.setAttribute("tabindex", "0"));
   const body = element("div", { className: "body" }, ...main.childNodes);
   body.style.cssText = "padding: 0; max-width: none; background: none";
-  // What is folded for many arms is in sight for a few; what the reader folds stays so.
+  // Charts that are folded for many arms are in sight for a few; what the reader folds stays so.
   const few = checked().length <= 4;
+  const shown = (part) => few && /charts|load lines/.test(part.querySelector("summary").textContent);
   const open = [...shadow.querySelectorAll("details")].map((part) => part.open);
   shadow.replaceChildren(element("style", { textContent: scoped }), body);
-  shadow.querySelectorAll("details").forEach((part, index) => (part.open = open[index] ?? few));
+  shadow.querySelectorAll("details").forEach((part, index) => (part.open = open[index] ?? shown(part)));
   by("headline").textContent = headline(JSON.parse(answered.slice(0, end)));
 }
 
