@@ -17,6 +17,7 @@ mod numbers;
 mod outcomes;
 mod package;
 mod packages;
+mod page;
 mod process;
 mod python;
 mod records;
@@ -128,6 +129,12 @@ const COMMANDS: &[Command] = &[
         about: "the Debian package of the command and the guard, and what it is built from; prints \
                 where it lies",
         run: package::run,
+    },
+    Command {
+        name: "page",
+        about: "the model in a browser, as one file; prints where it lies (--test: its answers \
+                beside the command's, by Node; --browser: used in Chromium)",
+        run: page::run,
     },
     Command {
         name: "python",

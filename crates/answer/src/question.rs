@@ -4,6 +4,7 @@ use mm::settings::Setting;
 use mm::units::Bytes;
 use scenario::Scenario;
 use scenario::calibration::Calibration;
+use scenario::outcome::Outcome;
 use study::coverage;
 use study::likely_error;
 use study::record::Record;
@@ -281,6 +282,20 @@ impl Asked {
     /// # Errors
     /// An arm that the study lacks.
     pub fn run(&self, bench: &ModelBench) -> Result<Ran, Refused> {
+        self.run_by(bench, &mut |scenario| {
+            run::outcome(bench, Run { scenario }, &mut |_| ())
+        })
+    }
+
+    /// As [`Self::run`], where the caller may know an outcome already.
+    ///
+    /// # Errors
+    /// As [`Self::run`].
+    pub fn run_by(
+        &self,
+        bench: &ModelBench,
+        outcome: &mut dyn FnMut(&Scenario) -> Result<Outcome, BenchError>,
+    ) -> Result<Ran, Refused> {
         let mut ran = Ran {
             looks: 1,
             ..Ran::default()
@@ -289,8 +304,12 @@ impl Asked {
             for repetition in 0..u64::from(self.repetitions) {
                 let seed = self.first_seed.wrapping_add(repetition);
                 let scenario = self.study.scenario(arm, seed)?;
-                match one(&self.study, &scenario, bench) {
-                    Ok(record) => ran.records.push(record),
+                let provenance = run::provenance(&self.study, &scenario, bench, "");
+                match outcome(&scenario) {
+                    Ok(outcome) => ran.records.push(Record {
+                        provenance,
+                        outcome,
+                    }),
                     Err(why) => {
                         let arm = arm.clone();
                         ran.failures.push((RunId { arm, seed }, why.to_string()));
@@ -327,15 +346,6 @@ impl Asked {
             version: env!("CARGO_PKG_VERSION").to_owned(),
         })
     }
-}
-
-/// One run's record, without a date.
-fn one(study: &Study, scenario: &Scenario, bench: &ModelBench) -> Result<Record, BenchError> {
-    let outcome = run::outcome(bench, Run { scenario }, &mut |_| ())?;
-    Ok(Record {
-        provenance: run::provenance(study, scenario, bench, ""),
-        outcome,
-    })
 }
 
 /// An arm that is about dentries and inodes has hardly any here, where a host may have GiB of them.

@@ -12,6 +12,7 @@ const FOLDERS: &[&str] = &[
     "fixtures/",
     "fuzz/",
     "packaging/",
+    "page/",
     "python/",
     "records/",
     "studies/",

@@ -163,5 +163,5 @@ fn provenance(what: &str, from: &Provenance, more: Vec<(&str, String)>) -> Strin
         .map(|(name, value)| format!("<dt>{}</dt><dd>{}</dd>\n", Escaped(name), Escaped(value)))
         .collect();
     let (arm, seed) = (Escaped(&from.arm), from.seed);
-    format!("<h4>{what}: arm {arm}, seed {seed}</h4>\n<dl>\n{pairs}</dl>\n")
+    format!("<h3>{what}: arm {arm}, seed {seed}</h3>\n<dl>\n{pairs}</dl>\n")
 }
