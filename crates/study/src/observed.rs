@@ -8,7 +8,7 @@ use mm::settings::Setting;
 use mm::units::{Bytes, Nanos};
 
 use super::Study;
-use super::fitted::AtHand;
+use super::fitted::{AtHand, DiskKind};
 use super::node::Node;
 use super::recording::is_scale;
 use super::source::StudyError;
@@ -79,6 +79,8 @@ pub struct Load<'a> {
     pub at_hand: &'a AtHand,
     /// `MemAvailable` when the recording began.
     pub available: Bytes,
+    /// How long a read request took on average, and its bytes; `None` where there were too few.
+    pub request: Option<(Nanos, Bytes)>,
     /// How it was recorded.
     pub observed: &'a Observed,
     /// The runs of stream 0, which are what was cached when it began: which group read them, and
@@ -246,9 +248,12 @@ impl Load<'_> {
         let size = self.files.0.saturating_add(self.files.0 / 8);
         let size = size.saturating_add(self.written.0).saturating_add(ROOM);
         let _ = writeln!(text, "size = \"{} MiB\"", size >> 20);
-        for (key, value) in self.at_hand.disk.unwrap_or(super::DiskKind::Ssd).keys() {
-            let value = match key {
-                "channels" | "rotational" => value.to_owned(),
+        let kind = self.at_hand.disk.unwrap_or(DiskKind::Ssd);
+        let latency = self.request.and_then(|request| kind.latency(request));
+        for (key, value) in kind.keys() {
+            let value = match (key, latency) {
+                ("latency", Some(latency)) => format!("\"{} ns\"", latency.0),
+                ("channels" | "rotational", _) => value.to_owned(),
                 _ => format!("\"{value}\""),
             };
             let _ = writeln!(text, "{key} = {value}");
@@ -394,139 +399,4 @@ fn plain(text: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use scenario::recording::{Kind, Part, Run, Writer};
-
-    use super::*;
-    use crate::fitted::DiskKind;
-    use crate::recording::{self, pack};
-
-    /// Two streams of one read each, and what was cached, on a machine of 2 GiB.
-    fn recorded() -> Study {
-        let run = Run {
-            compute: Nanos::ZERO,
-            sleep: Nanos::ZERO,
-            took: Nanos::ZERO,
-            kind: Kind::Read,
-            file: 0,
-            offset: 0,
-            length: 4096,
-        };
-        let at_hand = AtHand {
-            memory: Some(Bytes(2 << 30)),
-            cpus: Some(2),
-            disk: Some(DiskKind::Nvme),
-            ..AtHand::default()
-        };
-        let observed = Observed {
-            kernel: "6.12.1 \"x\"".to_owned(),
-            time: Nanos::SECOND,
-            by: "filemap_read".to_owned(),
-            lost: 3,
-            passed_over: 0,
-            of_unknown_groups: 2,
-            read_in: Bytes(4096),
-            used: BTreeMap::from([("a \"b\"/c".to_owned(), Bytes(1 << 20))]),
-            harm: Some("tasks waited for memory".to_owned()),
-            scale: 4,
-        };
-        let stream = |program: &str, group: &str| LoadStream {
-            program: program.to_owned(),
-            group: group.to_owned(),
-            runs: 1,
-        };
-        let load = Load {
-            name: "web",
-            at_hand: &at_hand,
-            available: Bytes(1 << 30),
-            observed: &observed,
-            cached_by: &[(String::new(), 1), ("a \"b\"".to_owned(), 1)],
-            streams: &[
-                stream("cc1/\"", "a \"b\"/c"),
-                stream("kworker/u8:1", "a \"b\""),
-            ],
-            files: Bytes(4096),
-            written: Bytes(0),
-        };
-        let mut writer = Writer::new(&load.text(), &pack);
-        writer.file(Bytes(4096));
-        for stream in [0, 0, 1, 2] {
-            writer.run(stream, &run);
-        }
-        let (text, recording) = recording::read(&writer.take(Part::All)).expect("a recording");
-        Study::parse_with(&text, "web.rec", recording).expect("a study")
-    }
-
-    #[test]
-    fn a_load_that_was_seen_is_a_study_of_its_machine() {
-        let study = recorded();
-        let machine = &study.arms[0].machine;
-        assert_eq!((machine.memory, machine.cpus), (Bytes(2 << 30), 2));
-        assert_eq!(machine.available, Some(Bytes(1 << 30)));
-        let observed = study.observed.expect("how it was recorded");
-        assert_eq!(observed.kernel, "6.12.1 \"x\"");
-        assert_eq!((observed.lost, observed.read_in), (3, Bytes(4096)));
-        assert_eq!(observed.of_unknown_groups, 2);
-        assert_eq!(observed.used["a \"b\"/c"], Bytes(1 << 20));
-        assert_eq!(observed.harm.as_deref(), Some("tasks waited for memory"));
-        assert_eq!((observed.scale, study.recorded.recorded.level), (4, 2));
-    }
-
-    #[test]
-    fn tasks_are_in_their_groups_and_so_is_what_was_cached() {
-        let workload = &recorded().arms[0].workload;
-        let paths: Vec<&str> = workload.cgroups.iter().map(|it| it.path.as_str()).collect();
-        assert_eq!(paths, ["a \"b\"", "a \"b\"/c", "a \"b\"/tasks"]);
-        let placed = workload.processes.iter();
-        let placed: Vec<_> = placed
-            .map(|it| (it.name.as_str(), it.cgroup.as_deref()))
-            .collect();
-        let expected = [
-            ("all", None),
-            ("0 cached before", None),
-            ("0 cached before 2", Some("a \"b\"/tasks")),
-            ("1 cc1", Some("a \"b\"/c")),
-            ("2 kworkeru8:1", Some("a \"b\"/tasks")),
-        ];
-        assert_eq!(placed, expected);
-    }
-
-    #[test]
-    fn a_title_that_is_shown_in_a_line_is_short() {
-        let study = recorded();
-        let text = study.text.replace("A load", &"long ".repeat(1000));
-        let refused = Study::parse_with(&text, "web.rec", study.recorded);
-        let error = refused.expect_err("a title of 5000 bytes");
-        let wanted = "`title` in the study is longer than 300 bytes";
-        assert_eq!(error.what, wanted);
-    }
-
-    #[test]
-    fn with_less_memory_what_is_used_stays_used() {
-        let half = AtHand {
-            memory: Some(Bytes(1536 << 20)),
-            ..AtHand::default()
-        };
-        let study = recorded().on(&half).expect("it fits");
-        assert_eq!(study.arms[0].machine.available, Some(Bytes(528 << 20)));
-        let none = AtHand {
-            memory: Some(Bytes(512 << 20)),
-            ..AtHand::default()
-        };
-        let double = AtHand {
-            memory: Some(Bytes(4 << 30)),
-            ..AtHand::default()
-        };
-        let study = recorded().on(&double).expect("it fits");
-        let available = study.arms[0].machine.available;
-        assert_eq!(
-            available,
-            Some(Bytes(3008 << 20)),
-            "the kernel takes its part"
-        );
-        let refused = recorded()
-            .on(&none)
-            .expect_err("nothing would be available");
-        assert!(refused.what.contains("used"), "{refused}");
-    }
-}
+mod tests;

@@ -5,6 +5,7 @@ mod disks;
 mod harm;
 mod saving;
 mod thinning;
+mod told;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -21,9 +22,9 @@ use mm::hierarchy::ancestors;
 use mm::notes::Place;
 use mm::quantity;
 use mm::snapshot::Snapshot;
-use mm::text::{counted, lasting};
+use mm::text::lasting;
 use mm::units::{Bytes, Nanos};
-use recorder::{Probe, Seen, Stream, Streams, Tally, Tasks};
+use recorder::{Probe, Seen, Stream, Streams, Tasks};
 use rustix::time::{ClockId, Timespec, clock_gettime};
 use scenario::recording::{self, Part, Run, Writer};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -324,10 +325,9 @@ impl<'a> Begun<'a> {
     /// The machine, with the kind of disk that its reads show. A virtual disk often says that it
     /// rotates; one that answers within the time of a tenth of a rotation does not.
     fn machine(&self) -> AtHand {
-        const LEAST: u64 = 100;
         const OF_ROTATION: Nanos = Nanos(833_000);
-        let seen = self.read_since();
-        let is_fast = seen.requests >= LEAST && seen.time.0 / seen.requests < OF_ROTATION.0;
+        let request = self.read_since().request();
+        let is_fast = request.is_some_and(|(time, _)| time < OF_ROTATION);
         let mut machine = self.at_hand.clone();
         if is_fast && machine.disk == Some(DiskKind::Hdd) {
             machine.disk = Some(DiskKind::Ssd);
@@ -343,6 +343,7 @@ impl<'a> Begun<'a> {
             name: &self.name,
             at_hand: &self.machine(),
             available: self.available,
+            request: self.read_since().request(),
             observed,
             streams: &streams,
             cached_by: &self.streams.cached_by(),
@@ -353,100 +354,6 @@ impl<'a> Begun<'a> {
         bytes.extend(&self.blocks);
         bytes.extend(self.streams.cached(&pack));
         self.saving.begin(bytes);
-    }
-
-    fn tell(&self, probe: &Probe, observed: &Observed, ended: Ended) -> anyhow::Result<()> {
-        use std::io::Write as _;
-        let Tally {
-            reads,
-            read,
-            writes,
-            written,
-            passed_over,
-            ..
-        } = self.streams.tally();
-        let path = self.args.output.display();
-        let mut out = term::out();
-        writeln!(
-            out,
-            "{path}: {}, {}{}",
-            lasting(observed.time),
-            counted(self.streams.all().len() as u64, "stream"),
-            match ended {
-                Ended::Time => String::new(),
-                Ended::Interrupted => ", interrupted".to_owned(),
-                Ended::Full => ", ended as the file is full (--size)".to_owned(),
-                Ended::Harm(harm) => format!(", ended itself: {harm}"),
-            }
-        )?;
-        writeln!(
-            out,
-            "  {} ({}), {} ({}); {} lost, {passed_over} passed over",
-            counted(reads, "read"),
-            Bytes(read),
-            counted(writes, "write"),
-            Bytes(written),
-            observed.lost
-        )?;
-        writeln!(
-            out,
-            "  the machine read {} from disks meanwhile",
-            observed.read_in
-        )?;
-        if observed.scale > 1 {
-            let scale = observed.scale;
-            writeln!(
-                out,
-                "  one page of {scale} is in it, as all do not fit (--size)"
-            )?;
-        }
-        for line in self.limits(probe, observed.lost) {
-            writeln!(out, "  {line}")?;
-        }
-        term::talk(format_args!(
-            "next: plimsoll predict {} --memory 8G",
-            shown(&self.args.output)
-        ));
-        Ok(())
-    }
-
-    /// What the recording does not have.
-    fn limits(&self, probe: &Probe, lost: u64) -> Vec<String> {
-        let mut lines = Vec::new();
-        let seen: u64 = self.streams.all().iter().map(|it| it.runs).sum();
-        if lost > (seen + lost) / 100 {
-            let share = lost as f64 * 100.0 / (seen + lost) as f64;
-            lines.push(format!(
-                "{share:.0} % of the events are lost: tasks read faster than they are recorded, \
-                 and an answer from it is about the rest"
-            ));
-        }
-        let unknown = self.streams.tally().of_unknown_groups;
-        if unknown > 0 {
-            lines.push(format!(
-                "the control group of {} is not known: they had ended, or were too many",
-                counted(unknown, "task")
-            ));
-        }
-        if !probe.sees().ends {
-            lines.push(format!(
-                "this kernel lets only {} be seen: writes, fsync and truncation are not in it",
-                probe.hooks().join(", ")
-            ));
-        }
-        if !probe.sees().added {
-            let line = "what was cached before is not known: the model begins with an empty cache";
-            lines.push(line.to_owned());
-        }
-        if self.harm.is_none() {
-            let line = "this kernel does not say how long tasks wait (/proc/pressure), so it would \
-                        not have ended itself";
-            lines.push(line.to_owned());
-        }
-        if self.streams.all().is_empty() {
-            lines.push("no task read or wrote a file through the page cache".to_owned());
-        }
-        lines
     }
 }
 

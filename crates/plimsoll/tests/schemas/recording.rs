@@ -39,6 +39,7 @@ fn recorded() -> Vec<u8> {
         name: "small",
         at_hand: &at_hand,
         available: Bytes(16 << 20),
+        request: None,
         observed: &observed,
         cached_by: &[("system.slice/db.service".to_owned(), 1)],
         streams: &[

@@ -206,13 +206,17 @@ mod tests {
     #[test]
     fn an_fsync_follows_the_writes_before_it() {
         let write = |block: u64| Run {
-            kind: if block % 2 == 0 {
+            kind: if block.is_multiple_of(2) {
                 Kind::Write
             } else {
                 Kind::Sync
             },
-            offset: if block % 2 == 0 { block * BLOCK } else { 0 },
-            length: if block % 2 == 0 { BLOCK } else { 0 },
+            offset: if block.is_multiple_of(2) {
+                block * BLOCK
+            } else {
+                0
+            },
+            length: if block.is_multiple_of(2) { BLOCK } else { 0 },
             ..RUN
         };
         let kept = runs(&recorded(write).thinned(&|_| Nanos::ZERO));

@@ -1,5 +1,8 @@
 //! Kinds of disks, and what is usual for each.
 
+use mm::quantity;
+use mm::units::{Bytes, Nanos};
+
 /// A kind of disk, with what is usual for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DiskKind {
@@ -22,6 +25,17 @@ impl DiskKind {
     pub fn word(self) -> &'static str {
         let named = Self::WORDS.iter().find(|(_, kind)| *kind == self);
         named.map_or("", |(word, _)| word)
+    }
+
+    /// What requests that took this long, of that many bytes, leave beside their transfer. Of a
+    /// disk
+    /// that rotates the seeks are not told from it.
+    pub(crate) fn latency(self, (time, bytes): (Nanos, Bytes)) -> Option<Nanos> {
+        let bandwidth = self.keys()[0].1.strip_suffix("/s")?;
+        let bandwidth = quantity::size(bandwidth).ok()?;
+        let transfer = bytes.0.saturating_mul(Nanos::SECOND.0) / bandwidth.0.max(1);
+        let rest = time.0.saturating_sub(transfer).max(1000);
+        (self != Self::Hdd).then_some(Nanos(rest))
     }
 
     /// The keys of a study's disk.

@@ -14,7 +14,12 @@ pub(super) struct FromDisks {
     pub(super) requests: u64,
     /// How long these took together.
     pub(super) time: Nanos,
+    /// What these read.
+    pub(super) read: Bytes,
 }
+
+/// Of fewer requests no average is told.
+const LEAST: u64 = 100;
 
 impl FromDisks {
     /// Two files, and no more: it is read while the machine is looked at.
@@ -23,16 +28,24 @@ impl FromDisks {
         let vmstat = Vmstat::parse(&text(vmstat::PATH)).ok();
         let kilobytes = vmstat.and_then(|it| it.get("pgpgin")).unwrap_or(0);
         let disks = Diskstats::parse(&text(diskstats::PATH)).ok();
-        let disks = disks.iter().flat_map(|it| &it.disks);
-        let (requests, time) = disks.fold((0_u64, 0_u64), |(requests, time), disk| {
-            let longer = time.saturating_add(disk.read_time.0);
-            (requests.saturating_add(disk.reads), longer)
-        });
-        Self {
+        let none = Self {
             bytes: Bytes(kilobytes.saturating_mul(1024)),
-            requests,
-            time: Nanos(time),
-        }
+            ..Self::default()
+        };
+        let disks = disks.iter().flat_map(|it| &it.disks);
+        disks.fold(none, |sum, disk| Self {
+            requests: sum.requests.saturating_add(disk.reads),
+            time: Nanos(sum.time.0.saturating_add(disk.read_time.0)),
+            read: Bytes(sum.read.0.saturating_add(disk.read.0)),
+            ..sum
+        })
+    }
+
+    /// How long a request took on average, and its bytes.
+    pub(super) fn request(&self) -> Option<(Nanos, Bytes)> {
+        let of_one = |sum: u64| sum / self.requests.max(1);
+        let is_told = self.requests >= LEAST;
+        is_told.then(|| (Nanos(of_one(self.time.0)), Bytes(of_one(self.read.0))))
     }
 
     pub(super) fn since(self, before: &Self) -> Self {
@@ -40,6 +53,7 @@ impl FromDisks {
             bytes: Bytes(self.bytes.0.saturating_sub(before.bytes.0)),
             requests: self.requests.saturating_sub(before.requests),
             time: Nanos(self.time.0.saturating_sub(before.time.0)),
+            read: Bytes(self.read.0.saturating_sub(before.read.0)),
         }
     }
 }
