@@ -27,6 +27,12 @@ const MOST_PAGES: u64 = 1 << 18;
 /// How much less than the truth the kernel may say of CPU time: a tick of 100 Hz.
 const TICK: Nanos = Nanos(10_000_000);
 
+/// The process that begins the kernel's own; below it is the first one.
+const KTHREADD: u32 = 2;
+
+/// How long the joined names of programs may be.
+const LONGEST_NAME: usize = 40;
+
 /// What is asked about tasks.
 pub trait Tasks {
     /// Whether the thread still exists.
@@ -36,6 +42,9 @@ pub trait Tasks {
     /// ended.
     fn group(&self, task: u32) -> Option<String>;
 
+    /// The process that began a process; `None` where it has ended.
+    fn parent(&self, process: u32) -> Option<u32>;
+
     /// The name of a process's first thread, by which its program goes; `None` where it has ended.
     fn program(&self, process: u32) -> Option<String>;
 }
@@ -43,11 +52,34 @@ pub trait Tasks {
 /// Which program did a stream, and in which control group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Owner {
-    /// The program.
+    /// The program; programs that a process began one after the other are joined: "tar+gzip".
     pub program: String,
+    /// The process that began it, where that may wait for it: not the first one, nor the kernel's.
+    pub parent: Option<u32>,
     /// The group's path, without the leading slash, empty for the root; `None` where it is not
     /// known.
     pub group: Option<String>,
+}
+
+impl Owner {
+    /// Whether a stream of this owner may go on as one of another's.
+    fn goes_before(&self, next: &Self) -> bool {
+        let same_parent = self.parent.is_some() && self.parent == next.parent;
+        self.group == next.group && (same_parent || self.program == next.program)
+    }
+
+    /// The owner of a stream that another's task goes on with.
+    fn followed_by(&self, next: Self) -> Self {
+        let has = |program: &str| self.program.split('+').any(|it| it == program);
+        let program = match has(&next.program) {
+            true => self.program.clone(),
+            false if self.program.len() + next.program.len() < LONGEST_NAME => {
+                format!("{}+{}", self.program, next.program)
+            }
+            false => self.program.clone(),
+        };
+        Self { program, ..next }
+    }
 }
 
 /// What the programs of a probe see.
@@ -295,7 +327,10 @@ impl<'p> Streams<'p> {
         }
         let is_misplaced = owner.group.is_none();
         let stream = match self.free(&owner, tasks) {
-            Some(stream) => self.hand_over(stream, event, owner),
+            Some(stream) => {
+                let owner = self.all[stream].owner.followed_by(owner);
+                self.hand_over(stream, event, owner)
+            }
             None if self.all.len() < STREAMS => {
                 self.all.push(Stream::new(event, owner, self.began));
                 self.thinners
@@ -317,16 +352,17 @@ impl<'p> Streams<'p> {
         let program = tasks.program(event.process);
         Owner {
             program: program.unwrap_or_else(|| text(&event.name)),
+            parent: tasks.parent(event.process).filter(|&it| it > KTHREADD),
             group: group.filter(|path| is_path(path)),
         }
     }
 
-    /// The stream of the same owner whose task is gone and was there until last. A shell's next
-    /// command waits for the one before, and so it must when that takes another time: then both
-    /// are in one stream.
+    /// The stream of the same program or parent whose task is gone and was there until last. A
+    /// shell's next command waits for the one before, and so it must when that takes another time:
+    /// then both are in one stream.
     fn free(&self, owner: &Owner, tasks: &impl Tasks) -> Option<usize> {
         let all = self.all.iter().enumerate();
-        let free = all.filter(|(_, it)| it.owner == *owner && it.is_free(tasks));
+        let free = all.filter(|(_, it)| it.owner.goes_before(owner) && it.is_free(tasks));
         free.max_by_key(|(_, it)| it.ended).map(|(at, _)| at)
     }
 

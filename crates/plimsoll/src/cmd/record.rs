@@ -163,6 +163,13 @@ impl Tasks for Threads<'_> {
         groups::of(self.0, task)
     }
 
+    fn parent(&self, process: u32) -> Option<u32> {
+        let stat = self.0.read(&format!("proc/{process}/stat")).ok()?;
+        // The name before it may hold anything.
+        let (_, rest) = stat.rsplit_once(')')?;
+        rest.split_ascii_whitespace().nth(1)?.parse().ok()
+    }
+
     fn program(&self, process: u32) -> Option<String> {
         let name = self.0.read(&format!("proc/{process}/comm")).ok()?;
         Some(name.trim_end().to_owned())
@@ -322,14 +329,10 @@ impl<'a> Begun<'a> {
         FromDisks::now(self.root).since(&self.before)
     }
 
-    /// The machine, with the kind of disk that its reads show. A virtual disk often says that it
-    /// rotates; one that answers within the time of a tenth of a rotation does not.
+    /// The machine, with the kind of disk that its reads show.
     fn machine(&self) -> AtHand {
-        const OF_ROTATION: Nanos = Nanos(833_000);
-        let request = self.read_since().request();
-        let is_fast = request.is_some_and(|(time, _)| time < OF_ROTATION);
         let mut machine = self.at_hand.clone();
-        if is_fast && machine.disk == Some(DiskKind::Hdd) {
+        if self.read_since().is_no_rotation() && machine.disk == Some(DiskKind::Hdd) {
             machine.disk = Some(DiskKind::Ssd);
         }
         machine

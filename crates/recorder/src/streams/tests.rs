@@ -21,6 +21,11 @@ impl Tasks for Living {
         self.exists(task).then_some(path)
     }
 
+    fn parent(&self, process: u32) -> Option<u32> {
+        // 50 to 59 are commands of a shell.
+        (50..60).contains(&process).then_some(40)
+    }
+
     fn program(&self, process: u32) -> Option<String> {
         let is_named = process >= 100 && self.exists(process);
         is_named.then(|| process.to_string())
@@ -206,4 +211,27 @@ fn half_of_the_blocks_are_kept_from_then_on() {
         (2, 512),
         "all are counted"
     );
+}
+
+#[test]
+fn the_next_command_of_a_shell_goes_on_in_the_stream_of_the_one_before() {
+    let named = |name: &[u8; NAME], thread, began| Event {
+        name: *name,
+        ..event(thread, began, 0, 0)
+    };
+    let (dd, tar) = (
+        b"dd\0\0\0\0\0\0\0\0\0\0\0\0\0\0",
+        b"tar\0\0\0\0\0\0\0\0\0\0\0\0\0",
+    );
+    let (streams, said) = recorded(&[
+        (named(dd, 50, SECOND), 0),
+        (named(tar, 51, SECOND + 1_000_000), 51),
+        (named(dd, 52, SECOND + 2_000_000), 51),
+        (named(dd, 53, SECOND + 3_000_000), 53),
+        (named(tar, 20, SECOND + 4_000_000), 0),
+    ]);
+    let programs: Vec<&str> = said.iter().map(|it| it.owner.program.as_str()).collect();
+    assert_eq!(programs, ["dd+tar", "dd", "tar"]);
+    let runs: Vec<usize> = streams.iter().map(Vec::len).collect();
+    assert_eq!(runs, [2, 2, 1], "52 ran beside 51; 20 has another parent");
 }

@@ -3,6 +3,9 @@
 use mm::quantity;
 use mm::units::{Bytes, Nanos};
 
+/// Of larger requests the transfer, of which only what is usual is known, is most of the time.
+const SMALL: Bytes = Bytes(64 << 10);
+
 /// A kind of disk, with what is usual for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DiskKind {
@@ -35,7 +38,7 @@ impl DiskKind {
         let bandwidth = quantity::size(bandwidth).ok()?;
         let transfer = bytes.0.saturating_mul(Nanos::SECOND.0) / bandwidth.0.max(1);
         let rest = time.0.saturating_sub(transfer).max(1000);
-        (self != Self::Hdd).then_some(Nanos(rest))
+        (self != Self::Hdd && bytes <= SMALL).then_some(Nanos(rest))
     }
 
     /// The keys of a study's disk.

@@ -44,7 +44,7 @@ fn recorded() -> Study {
         name: "web",
         at_hand: &at_hand,
         available: Bytes(1 << 30),
-        request: Some((Nanos(500_000), Bytes(200_000))),
+        request: Some((Nanos(500_000), Bytes(50_000))),
         observed: &observed,
         cached_by: &[(String::new(), 1), ("a \"b\"".to_owned(), 1)],
         streams: &[
@@ -69,9 +69,9 @@ fn a_load_that_was_seen_is_a_study_of_its_machine() {
     let machine = &study.arms[0].machine;
     assert_eq!((machine.memory, machine.cpus), (Bytes(2 << 30), 2));
     assert_eq!(machine.available, Some(Bytes(1 << 30)));
-    // 500 us a request, of which 200 kB at 2 GB/s take 100.
+    // 500 us a request, of which 50 kB at 2 GB/s take 25.
     let latency = machine.disks[0].latency;
-    assert_eq!(latency, Nanos(400_000));
+    assert_eq!(latency, Nanos(475_000));
     let observed = study.observed.expect("how it was recorded");
     assert_eq!(observed.kernel, "6.12.1 \"x\"");
     assert_eq!((observed.lost, observed.read_in), (3, Bytes(4096)));

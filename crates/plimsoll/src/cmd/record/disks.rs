@@ -41,6 +41,17 @@ impl FromDisks {
         })
     }
 
+    /// Whether no disk that rotates could have read that: a virtual disk often says that it does.
+    /// One that answers within a tenth of a rotation does not, nor one that hands over 250 MB/s.
+    pub(super) fn is_no_rotation(&self) -> bool {
+        const OF_ROTATION: Nanos = Nanos(833_000);
+        const FASTEST: u64 = 250;
+        let is_swift = |(time, _): (Nanos, Bytes)| {
+            time < OF_ROTATION || self.read.0 / FASTEST > self.time.0 / 1000
+        };
+        self.request().is_some_and(is_swift)
+    }
+
     /// How long a request took on average, and its bytes.
     pub(super) fn request(&self) -> Option<(Nanos, Bytes)> {
         let of_one = |sum: u64| sum / self.requests.max(1);
@@ -55,5 +66,28 @@ impl FromDisks {
             time: Nanos(self.time.0.saturating_sub(before.time.0)),
             read: Bytes(self.read.0.saturating_sub(before.read.0)),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_disk_that_is_too_fast_to_rotate_does_not() {
+        let seen = |requests, millis: u64, mebibytes: u64| FromDisks {
+            requests,
+            time: Nanos(millis * 1_000_000),
+            read: Bytes(mebibytes << 20),
+            ..FromDisks::default()
+        };
+        assert!(
+            seen(102, 394, 200).is_no_rotation(),
+            "533 MB/s in requests of 2 MiB"
+        );
+        assert!(seen(1000, 500, 4).is_no_rotation(), "0.5 ms a request");
+        assert!(!seen(1000, 9000, 4).is_no_rotation(), "9 ms a request");
+        assert!(!seen(100, 1400, 200).is_no_rotation(), "150 MB/s in order");
+        assert!(!seen(99, 1, 1).is_no_rotation(), "too few to tell");
     }
 }
