@@ -11,6 +11,7 @@ mod btf;
 mod cached;
 mod event;
 mod hooks;
+mod owner;
 mod program;
 mod ring;
 mod streams;
@@ -22,7 +23,8 @@ use std::os::fd::{AsRawFd as _, OwnedFd};
 use thiserror::Error;
 
 pub use self::event::{Added, Event, Seen, Task};
-pub use self::streams::{Owner, Sees, Stream, Streams, Tally, Tasks};
+pub use self::owner::Owner;
+pub use self::streams::{Sees, Stream, Streams, Tally, Tasks};
 
 use self::bpf::{Array, Attach, Reach};
 use self::btf::Btf;

@@ -10,13 +10,11 @@ use scenario::recording::{Kind, OwnTime, Pack, Part, Run, Thinner, Writer, place
 
 use super::cached::Cached;
 use super::event::{Added, Event, NAME, PAGE, Task};
+use super::owner::{KTHREADD, Owner, above_both, is_path};
 
 /// The most streams, and the most files: beyond them tasks and files are passed over.
 const STREAMS: usize = 128;
 const FILES: usize = 200_000;
-
-/// The longest path of a control group, in bytes.
-const LONGEST: usize = 1000;
 
 /// The largest file: the model has 7 bytes for each of its pages.
 const LARGEST: u64 = 256 << 30;
@@ -26,12 +24,6 @@ const MOST_PAGES: u64 = 1 << 18;
 
 /// How much less than the truth the kernel may say of CPU time: a tick of 100 Hz.
 const TICK: Nanos = Nanos(10_000_000);
-
-/// The process that begins the kernel's own; below it is the first one.
-const KTHREADD: u32 = 2;
-
-/// How long the joined names of programs may be.
-const LONGEST_NAME: usize = 40;
 
 /// What is asked about tasks.
 pub trait Tasks {
@@ -47,39 +39,6 @@ pub trait Tasks {
 
     /// The name of a process's first thread, by which its program goes; `None` where it has ended.
     fn program(&self, process: u32) -> Option<String>;
-}
-
-/// Which program did a stream, and in which control group.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Owner {
-    /// The program; programs that a process began one after the other are joined: "tar+gzip".
-    pub program: String,
-    /// The process that began it, where that may wait for it: not the first one, nor the kernel's.
-    pub parent: Option<u32>,
-    /// The group's path, without the leading slash, empty for the root; `None` where it is not
-    /// known.
-    pub group: Option<String>,
-}
-
-impl Owner {
-    /// Whether a stream of this owner may go on as one of another's.
-    fn goes_before(&self, next: &Self) -> bool {
-        let same_parent = self.parent.is_some() && self.parent == next.parent;
-        self.group == next.group && (same_parent || self.program == next.program)
-    }
-
-    /// The owner of a stream that another's task goes on with.
-    fn followed_by(&self, next: Self) -> Self {
-        let has = |program: &str| self.program.split('+').any(|it| it == program);
-        let program = match has(&next.program) {
-            true => self.program.clone(),
-            false if self.program.len() + next.program.len() < LONGEST_NAME => {
-                format!("{}+{}", self.program, next.program)
-            }
-            false => self.program.clone(),
-        };
-        Self { program, ..next }
-    }
 }
 
 /// What the programs of a probe see.
@@ -109,6 +68,9 @@ pub struct Stream {
     /// What the task had done then.
     task: Task,
     took: Nanos,
+    /// What its last run takes by itself, where its end was not seen: that is in the time until the
+    /// next, and whoever does it again takes it again.
+    unseen: Nanos,
 }
 
 /// What was passed over, and what was not.
@@ -191,6 +153,9 @@ impl<'p> Streams<'p> {
             return;
         };
         let run = self.all[stream].run(event, file, self.began, self.sees_ends);
+        if run.kind == Kind::Write || !self.sees_ends {
+            self.all[stream].unseen = (self.own_time)(&run);
+        }
         self.tally.count(&run);
         if let Some(run) = thin(&mut self.thinners[stream], run, self.own_time) {
             // Stream 0 is what was cached.
@@ -387,24 +352,6 @@ impl<'p> Streams<'p> {
     }
 }
 
-/// Whether a study takes a path of a control group.
-fn is_path(path: &str) -> bool {
-    let is_name =
-        |part: &str| !part.is_empty() && !part.starts_with('.') && !part.contains(char::is_control);
-    path.is_empty() || (path.len() <= LONGEST && path.split('/').all(is_name))
-}
-
-/// The group that both are in or below; not known where one of them is not.
-fn above_both(one: &Owner, other: &Owner) -> Option<String> {
-    let (one, other) = (one.group.as_ref()?, other.group.as_ref()?);
-    let parts = one.split('/').zip(other.split('/'));
-    let same: Vec<&str> = parts
-        .take_while(|(one, other)| one == other)
-        .map(|(one, _)| one)
-        .collect();
-    Some(same.join("/"))
-}
-
 /// A task's name, up to a zero byte.
 fn text(name: &[u8; NAME]) -> String {
     let end = name.iter().position(|&byte| byte == 0);
@@ -428,6 +375,7 @@ impl Stream {
             thread: Some(event.thread),
             task: event.before,
             took: Nanos::ZERO,
+            unseen: Nanos::ZERO,
         }
     }
 
@@ -446,7 +394,7 @@ impl Stream {
             slept: event.before.slept.wrapping_sub(1),
             ..event.before
         };
-        self.took = Nanos::ZERO;
+        (self.took, self.unseen) = (Nanos::ZERO, Nanos::ZERO);
     }
 
     /// The event as the stream's next run.
@@ -462,6 +410,8 @@ impl Stream {
             &mut self.took,
             Nanos(event.ended.0.saturating_sub(event.began.0)),
         );
+        let unseen = std::mem::take(&mut self.unseen);
+        let compute = Nanos(compute.0.saturating_sub(unseen.0));
         (self.task, self.ended, self.name) = (event.after, event.ended, event.name);
         self.runs += 1;
         Run {

@@ -235,3 +235,22 @@ fn the_next_command_of_a_shell_goes_on_in_the_stream_of_the_one_before() {
     let runs: Vec<usize> = streams.iter().map(Vec::len).collect();
     assert_eq!(runs, [2, 2, 1], "52 ran beside 51; 20 has another parent");
 }
+
+#[test]
+fn a_write_whose_end_is_not_seen_is_not_in_what_the_task_computes_after_it() {
+    let plain = |bytes: &[u8]| bytes.to_vec();
+    let mut said = Streams::new(Nanos(SECOND), SEES, &plain, &|_| Nanos(4_000));
+    let write = |began, ran| Event {
+        kind: Kind::Write,
+        ended: Nanos(began),
+        after: event(5, began, ran, 0).before,
+        ..event(5, began, ran, 0)
+    };
+    said.event(&write(SECOND, 0), &Living(0));
+    said.event(&write(SECOND + 10_000, 10_000), &Living(0));
+    let mut bytes = Writer::new("", &plain).take(Part::All);
+    bytes.extend(said.take(Part::All));
+    let read = Recording::read(&bytes, &|_, _| None).expect("a recording");
+    let second = read.recorded.streams[1].iter().nth(1);
+    assert_eq!(second.expect("two writes").compute, Nanos(6_000));
+}
