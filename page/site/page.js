@@ -64,6 +64,7 @@ function asked() {
   const number = (id, own) => (by(id).value && Number(by(id).value) !== own ? by(id).value : null);
   const memory = number("memory", study.memory_mib);
   const arms = checked();
+  if (arms.length === 0) throw new Error("choose at least one arm");
   return {
     study: text === null ? study.name : study.file,
     text,
@@ -161,8 +162,8 @@ function fill(question) {
   list("disk", "as the study has it", offer.disks);
   list("kernel", "as is usual", offer.kernels);
   list("more", "choose", offer.tunables.map((choice) => choice.name));
-  by("about").textContent = study.question;
-  by("memory").value = question.memory ? parseInt(question.memory, 10) : study.memory_mib;
+  by("about").textContent = study.question + leftOut(question);
+  by("memory").value = mebibytes(question.memory) ?? study.memory_mib;
   by("memory-slider").value = atMemory(by("memory").value);
   by("cpus").value = question.cpus ?? study.cpus;
   by("disk").value = question.disk ?? "";
@@ -173,6 +174,27 @@ function fill(question) {
     question.arms.length > 0 ? question.arms.includes(name) : question.whole || index < 2;
   by("arms").replaceChildren(...study.arms.map((arm, index) => armBox(arm, wanted(arm.name, index))));
   fillTunables(question.set);
+}
+
+/** "16G" in MiB; null where it is no size. */
+function mebibytes(size) {
+  const parts = /^([\d.]+)\s*([KMGT]?)(iB|B)?$/i.exec(size ?? "");
+  const factor = parts && { K: 2 ** -10, "": 2 ** -20, M: 1, G: 2 ** 10, T: 2 ** 20 }[parts[2].toUpperCase()];
+  return parts && Math.round(Number(parts[1]) * factor);
+}
+
+/** What a link asks for and this page does not have. */
+function leftOut({ arms, set, memory, disk, kernel }) {
+  const lacks = (all, word) => word !== null && !all.includes(word);
+  const tunables = offer.tunables.map((choice) => choice.name);
+  const gone = [
+    ...arms.filter((arm) => !study.arms.some(({ name }) => name === arm)),
+    ...set.filter((setting) => !tunables.includes(setting.split("=")[0])),
+    ...[memory].filter((size) => size !== null && mebibytes(size) === null),
+    ...[disk].filter((word) => lacks(offer.disks, word)),
+    ...[kernel].filter((word) => lacks(offer.kernels, word)),
+  ];
+  return gone.length > 0 ? ` Not known here and left out: ${gone.join(", ")}.` : "";
 }
 
 function fillTunables(set) {
@@ -190,7 +212,7 @@ async function choose(name, fileText, question = none) {
   study = { ...JSON.parse(await ask(about)), file: name };
   text = fileText;
   by("study").value = fileText === null ? name : "";
-  shadow.replaceChildren();
+  cleared();
   fill(question);
   changed();
 }
@@ -212,17 +234,19 @@ async function answer() {
     again = true;
     return;
   }
+  if (study === null) return;
   running = true;
-  const question = asked();
-  by("command").textContent = command(question);
-  history.replaceState(null, "", fragment(question));
   by("report").setAttribute("aria-busy", "true");
-  by("status").textContent = "The model computes.";
-  const begin = performance.now();
   try {
+    const question = asked();
+    by("command").textContent = command(question);
+    remember(question);
+    by("status").textContent = "The model computes.";
+    const begin = performance.now();
     show(await ask({ verb: "predict", ...question }));
     said(`Answered in ${((performance.now() - begin) / 1000).toFixed(2)} s.`);
   } catch (error) {
+    cleared();
     said(`${error.message}.`, "error");
   }
   by("report").setAttribute("aria-busy", "false");
@@ -231,6 +255,21 @@ async function answer() {
     again = false;
     answer();
   }
+}
+
+/** The question in the address; a browser may refuse one that is long, or changes often. */
+function remember(question) {
+  try {
+    history.replaceState(null, "", fragment(question));
+  } catch {
+    // The answer does not hang on it.
+  }
+}
+
+/** No answer stands beside another question. */
+function cleared() {
+  shadow.replaceChildren();
+  by("headline").textContent = "";
 }
 
 function said(words, kind = "") {
@@ -290,9 +329,14 @@ async function look(name, given) {
 
 function linted({ findings, settings: count }) {
   const found = findings.filter((finding) => finding.status === "found");
+  const open = findings.filter((finding) => finding.status === "unknown");
   const line = ({ line: at, severity, rule, what, instead }) =>
     `${at ? `line ${at}: ` : ""}${severity} ${rule}\n  ${what}\n  Instead: ${instead}`;
-  const words = found.map(line).join("\n\n") || "Nothing was found.";
+  const none = open.length > 0 ? "" : "Nothing was found.";
+  const asked = open.length > 0
+    ? `${open.length} questions could not be answered from this text: ${open.map(({ rule }) => rule).join(", ")}.`
+    : "";
+  const words = [...found.map(line), none, asked].filter(Boolean).join("\n\n");
   return [{ name: `What lint says of ${count} settings`, text: words }];
 }
 
@@ -305,11 +349,15 @@ function pageOf({ name, text: words }) {
 
 /** What a file is: a study has a question and arms; all else is a text of a machine. */
 async function dropped(file) {
-  const given = await file.text();
-  const isStudy = /^\s*question\s*=/m.test(given) && /^\s*\[\[arm\]\]/m.test(given);
+  const given = await file.text().catch(() => null);
+  if (given === null) return said(`${file.name}: the browser does not read it.`, "error");
+  const isStudy = /^[ \t]*question[ \t]*=/m.test(given) && /^[ \t]*\[\[arm\]\]/m.test(given);
   if (!isStudy) return look(file.name, given);
-  return choose(file.name, given).catch((error) => said(`${error.message}.`, "error"));
+  return chosen(file.name, given);
 }
+
+/** As `choose`; what is wrong is said. */
+const chosen = (...study) => choose(...study).catch((error) => said(`${error.message}.`, "error"));
 
 // ---- A guided tour: steps that ask for the reader.
 
@@ -324,7 +372,7 @@ function step(number) {
   by("tour-at").textContent = `${at + 1} of ${tour.steps.length}`;
   by("tour-back").disabled = at === 0;
   by("tour-next").disabled = at === tour.steps.length - 1;
-  return choose(tour.study, null, { ...none, ...asks });
+  return chosen(tour.study, null, { ...none, ...asks });
 }
 
 function listenToTours() {
@@ -359,7 +407,7 @@ function listen() {
     if (target.id === "memory") by("memory-slider").value = atMemory(Number(target.value));
     if (!["study", "study-file", "more"].includes(target.id)) changed();
   });
-  by("study").addEventListener("change", () => choose(by("study").value, null));
+  by("study").addEventListener("change", () => by("study").value && chosen(by("study").value, null));
   by("more").addEventListener("change", () => {
     const choice = offer.tunables.find((it) => it.name === by("more").value);
     by("more").value = "";
@@ -368,7 +416,10 @@ function listen() {
     if (choice) by(`tunable-${choice.name}`).focus();
   });
   for (const id of ["study-file", "evidence-file"]) {
-    by(id).addEventListener("change", () => by(id).files[0] && dropped(by(id).files[0]));
+    by(id).addEventListener("change", () => {
+      if (by(id).files[0]) dropped(by(id).files[0]);
+      by(id).value = "";
+    });
   }
   by("look").addEventListener("click", () => look("the pasted text", by("evidence-text").value));
   by("copy-command").addEventListener("click", ({ target }) => copied(target, by("command").textContent));
@@ -387,7 +438,7 @@ function fromLink() {
   const whole = said.has("study") && !said.has("arms");
   const question = { ...none, whole, arms: said.getAll("arms"), set: said.getAll("set") };
   for (const key of ["memory", "cpus", "disk", "kernel", "repetitions"]) question[key] = said.get(key);
-  return choose(said.get("study") ?? "usb-copy", said.get("text"), question);
+  return chosen(said.get("study") ?? "usb-copy", said.get("text"), question);
 }
 
 try {

@@ -1,13 +1,12 @@
 //! A question as the page writes it, in the words of the command's arguments.
 
-use answer::machine::Machine;
+use answer::machine::{self, Machine};
 use answer::question::{Costs, Question};
 use mm::catalogue;
-use mm::quantity;
 use mm::settings::Setting;
-use mm::units::{Bytes, PageSize};
+use mm::units::PageSize;
 use serde::Deserialize;
-use study::{DiskKind, Study};
+use study::Study;
 
 /// A study: one that is built in, or a file that somebody has.
 #[derive(Debug, Deserialize)]
@@ -55,10 +54,10 @@ impl Predict {
         Ok(Question {
             settings: settings.collect::<Result<_, _>>()?,
             machine: Machine {
-                like: None,
-                memory: self.memory.as_deref().map(memory).transpose()?,
+                memory: option("memory", self.memory.as_deref(), machine::memory)?,
                 cpus: self.cpus,
-                disk: self.disk.as_deref().map(disk).transpose()?,
+                disk: option("disk", self.disk.as_deref(), machine::disk)?,
+                ..Machine::default()
             },
             costs: self.kernel.map_or(Costs::Nearest, Costs::Kernel),
             arms: self.arms,
@@ -73,14 +72,12 @@ fn setting(text: &str) -> Result<Setting, String> {
     catalogue::typed(text, PageSize::FOUR_KIB).map_err(|why| why.to_string())
 }
 
-fn memory(text: &str) -> Result<Bytes, String> {
-    let size = quantity::size(text).ok();
-    let size = size.filter(|size| size.0 >= 64 << 20);
-    size.ok_or_else(|| "memory: give a size of at least 64 MiB, as in 16G".to_owned())
-}
-
-fn disk(text: &str) -> Result<DiskKind, String> {
-    let found = DiskKind::WORDS.iter().find(|(word, _)| *word == text);
-    let kind = found.map(|(_, kind)| *kind);
-    kind.ok_or_else(|| "disk: give hdd, ssd or nvme".to_owned())
+/// What an option says, with its name before what is wrong with it.
+fn option<T>(
+    name: &str,
+    text: Option<&str>,
+    read: impl Fn(&str) -> Result<T, String>,
+) -> Result<Option<T>, String> {
+    let read = |text| read(text).map_err(|why| format!("{name}: {why}"));
+    text.map(read).transpose()
 }

@@ -77,6 +77,7 @@ def search(
         return asked(here, arms=[first], seed=seed, **where, **more)
 
     question = ask()
+    question.check()
 
     def values(points: Sequence[Point], run: int) -> list[float | None]:
         texts = [[(name, str(value)) for name, value in it.items()] for it in points]

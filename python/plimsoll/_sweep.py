@@ -67,12 +67,12 @@ def sweep(
     stores that are copied into one folder are one. `executor` runs them elsewhere: any
     concurrent.futures.Executor, or `plimsoll.ray.Cluster()`; without one, every CPU here does.
     """
-    # In the order of the command, which reads a table of TOML: a scenario has its settings in order.
-    axes = [(name, [str(value) for value in values]) for name, values in sorted(space.items())]
+    axes = [(name, [str(value) for value in values]) for name, values in space.items()]
     swept, arms = _native.Space(axes).arms_of(found(study)._native)
     where: dict[str, Any] = {"memory": memory, "cpus": cpus, "disk": disk, "kernel": kernel}
     runs: dict[str, Any] = {"arms": arms, "repetitions": seeds, "seed": seed, "scale": scale}
     question = asked(Study(swept), **where, **runs)
+    question.check()
     if executor is None:
         return answered(question, store)
     if store is not None:

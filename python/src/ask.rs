@@ -1,7 +1,7 @@
 //! A question to the model, and the answer.
 
 use answer::bench::Bench;
-use answer::machine::Machine;
+use answer::machine::{self, Machine};
 use answer::model_bench::ModelBench;
 use answer::question::{Asked, Costs, Ran};
 use answer::report::{Report, data};
@@ -9,13 +9,11 @@ use answer::scale::Scale;
 use host::{Root, facts};
 use lab::experiment::{AtATime, Experiment, cpus};
 use lab::kept::{Kept, Outcomes};
-use mm::quantity;
 use mm::units::Bytes;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use scenario::Scenario;
-use study::DiskKind;
 
 use crate::refused::refused;
 use crate::study::{Pairs, Study, settings};
@@ -197,28 +195,23 @@ fn failure(ran: &Ran) -> Option<String> {
 }
 
 fn machine(options: &Options) -> PyResult<Machine> {
-    let disk = |word: &String| {
-        let found = DiskKind::WORDS.iter().find(|(known, _)| known == word);
-        found
-            .map(|(_, kind)| *kind)
-            .ok_or_else(|| refused("disk: give hdd, ssd or nvme"))
-    };
+    let memory = option("memory", options.memory.as_deref(), machine::memory)?;
     Ok(Machine {
-        like: None,
-        memory: options
-            .memory
-            .as_ref()
-            .map(|size| memory(size))
-            .transpose()?,
+        memory,
         cpus: options.cpus,
-        disk: options.disk.as_ref().map(disk).transpose()?,
+        disk: option("disk", options.disk.as_deref(), machine::disk)?,
+        ..Machine::default()
     })
 }
 
-fn memory(text: &str) -> PyResult<Bytes> {
-    let size = quantity::size(text).ok();
-    let size = size.filter(|size| size.0 >= 64 << 20);
-    size.ok_or_else(|| refused("memory: give a size of at least 64 MiB, as in 16G"))
+/// What an option says, with its name before what is wrong with it.
+fn option<T>(
+    name: &str,
+    text: Option<&str>,
+    read: impl Fn(&str) -> Result<T, String>,
+) -> PyResult<Option<T>> {
+    let read = |text| read(text).map_err(|why| refused(format!("{name}: {why}")));
+    text.map(read).transpose()
 }
 
 /// `MemAvailable` of this machine; no limit where it cannot be read.

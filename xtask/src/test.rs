@@ -78,6 +78,7 @@ fn programs(built: &Receiver<PathBuf>) -> Vec<Done> {
         check("unit and integration tests", || {
             tests("", &mut workspace_tests())
         }),
+        check("page and Python package compile", || Ok(Tally::of(apart()))),
         check("boot-time loaders", || tests("", &mut loaders::tests())),
         check("fuzz targets", || fuzz::tried(FUZZ_SECONDS, &[])),
         check("attacks", || {
@@ -144,6 +145,16 @@ fn build_tests() -> Result<Tally> {
 }
 
 /// The output of tests that passed is shown too: it says what was skipped.
+/// The workspaces of their own, which use crates of this one.
+fn apart() -> Result<()> {
+    for manifest in ["page/Cargo.toml", "python/Cargo.toml"] {
+        let arguments = ["check", "--quiet", "--locked", "--manifest-path", manifest];
+        let mut cargo = with(process::cargo(), &arguments);
+        process::succeed(cargo.args(["--target-dir", "target/apart"]))?;
+    }
+    Ok(())
+}
+
 fn workspace_tests() -> Command {
     let arguments = [
         "test",

@@ -18,6 +18,7 @@ use crate::machine::Cpus;
 use crate::model_bench::ModelBench;
 use crate::own::check_anonymous;
 use crate::question::{Asked, Question, Ran};
+use crate::recorded::FAR;
 use crate::refused::Refused;
 
 /// The least relative change of a measure that is advised for, or warned of.
@@ -47,7 +48,7 @@ pub struct Effect {
     pub unit: Unit,
     /// As it is, the median of the runs.
     pub now: f64,
-    /// As it would be.
+    /// As it would be; infinite or zero, whichever is worse, where no run comes to it.
     pub then: f64,
     /// Whether less of it is better.
     pub is_lower_better: bool,
@@ -129,7 +130,15 @@ pub fn advise(question: &Question, available: Bytes, run: Runner<'_>) -> Result<
         let why = "no measure says which direction is better: `better = \"lower\"`";
         return Err(Refused(format!("{}: {why}", asked.study.file)));
     }
+    if let [miss, far, ..] = asked.notes()
+        && far == FAR
+    {
+        return Err(Refused(format!("no advice: {miss}; {far}")));
+    }
     let now = run(&asked, &bench)?;
+    if let Some((id, why)) = now.failures.first() {
+        return Err(Refused(why.clone()).at(&format!("arm `{}`", id.arm)));
+    }
     let candidates = candidates(&asked, &bench);
     let (changes, together) = changes(&base, &candidates, &now, run)?;
     let memory = match placed.observed {
@@ -286,12 +295,15 @@ fn effects_of(
 fn effects(study: &Study, now: &Ran, then: &Ran) -> Vec<Effect> {
     let measures = study.headline().into_iter();
     let effect = |measure: &Measure| {
+        let is_lower_better = measure.better == Some(Better::Lower);
+        // A process that was killed, or a run that was cut off, has lost its figure.
+        let worst = if is_lower_better { f64::INFINITY } else { 0.0 };
         Some(Effect {
             measure: measure.name.clone(),
             unit: measure.unit,
             now: middle(measure, &now.records)?,
-            then: middle(measure, &then.records)?,
-            is_lower_better: measure.better == Some(Better::Lower),
+            then: middle(measure, &then.records).unwrap_or(worst),
+            is_lower_better,
         })
     };
     measures.filter_map(effect).collect()

@@ -2,6 +2,7 @@
 
 use mm::capture::Frame;
 use mm::catalogue::{self, DefaultRule};
+use mm::quantity;
 use mm::settings::{Setting, Settings};
 use mm::snapshot::Snapshot;
 use mm::text::counted;
@@ -50,6 +51,26 @@ pub struct Placed {
     pub release: Option<String>,
     /// One line each; none where the study has its own machine.
     pub notes: Vec<String>,
+}
+
+/// A machine's memory as users type it.
+///
+/// # Errors
+/// It is no size, or below 64 MiB.
+pub fn memory(text: &str) -> Result<Bytes, String> {
+    let size = quantity::size(text).ok();
+    let size = size.filter(|size| size.0 >= 64 << 20);
+    size.ok_or_else(|| "give a size of at least 64 MiB, as in 16G".to_owned())
+}
+
+/// A kind of disk by its word.
+///
+/// # Errors
+/// There is no such kind.
+pub fn disk(text: &str) -> Result<DiskKind, String> {
+    let found = DiskKind::WORDS.iter().find(|(word, _)| *word == text);
+    let kind = found.map(|(_, kind)| *kind);
+    kind.ok_or_else(|| "give hdd, ssd or nvme".to_owned())
 }
 
 impl Machine {

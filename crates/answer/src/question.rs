@@ -125,6 +125,7 @@ impl Question {
         let study = with_settings(placed.study, &self.settings)?;
         let (mut study, notes) = with_limits(study, &self.limits)?;
         placed.notes.extend(notes);
+        check_fits(&study, &self.beside)?;
         for (beside, size) in &self.beside {
             let more = study.beside(*beside, *size);
             study = more.map_err(|why| Refused::from(why).at("--add"))?;
@@ -187,6 +188,26 @@ impl Question {
             study,
             as_made: self.study,
         })
+    }
+}
+
+/// Refuses what runs beside a load and would be killed at once: that it does no harm then is no
+/// answer.
+fn check_fits(study: &Study, beside: &[(Beside, Bytes)]) -> Result<(), Refused> {
+    let machine = study.arms.first().map(|arm| &arm.machine);
+    let Some(machine) = machine else {
+        return Ok(());
+    };
+    let swap: Bytes = machine.swaps.iter().map(|swap| swap.size).sum();
+    let room = machine.available.unwrap_or(machine.memory);
+    let room = Bytes(room.0.saturating_add(swap.0));
+    let is_hog = |(what, size): &&(Beside, Bytes)| *what == Beside::Hog && size.0 > room.0;
+    match beside.iter().find(is_hog) {
+        None => Ok(()),
+        Some((_, size)) => Err(Refused(format!(
+            "--add: a hog of {size} does not fit into the {room} that are available, and would be \
+             killed at once; give a smaller one"
+        ))),
     }
 }
 

@@ -26,7 +26,9 @@ pub(crate) fn notes(
     let Some(observed) = &study.observed else {
         return Ok(Vec::new());
     };
-    let mut notes = vec![miss(study, observed, bench, available)?];
+    let miss = miss(study, observed, bench, available)?;
+    let mut notes = vec![miss.said];
+    notes.extend(miss.is_far.then(|| FAR.to_owned()));
     if observed.lost + observed.passed_over > 0 {
         notes.push(format!(
             "not in the recording: {} lost, {} passed over",
@@ -42,13 +44,28 @@ pub(crate) fn notes(
     Ok(notes)
 }
 
+/// How far the model misses a recording itself.
+struct Miss {
+    said: String,
+    /// Whether an answer from it is worth nothing.
+    is_far: bool,
+}
+
+/// What is said where it misses by more than [`MOST`].
+pub(crate) const FAR: &str = "the model is far from this recording, so what follows does not hold; \
+                              where a kernel shows no writes, files that are written and read are \
+                              why";
+/// A relative miss of what is read, and the bytes below which it does not matter.
+const MOST: f64 = 0.25;
+const LITTLE: f64 = (16 << 20) as f64;
+
 /// "the recording itself (14 s on 6.12.1): 190 MiB read from disks; the model: 195 MiB (+2.6 %)".
 fn miss(
     study: &Study,
     observed: &Observed,
     bench: &ModelBench,
     available: Bytes,
-) -> Result<String, Refused> {
+) -> Result<Miss, Refused> {
     let begin = format!(
         "the recording itself ({} on {}): {} read from disks",
         lasting(observed.time),
@@ -58,14 +75,21 @@ fn miss(
     let outcome = done_again(study, bench, available)?;
     let read_in = study.measures.iter().find(|it| it.name == READ_IN);
     let Some(kilobytes) = read_in.and_then(|measure| measure.read(&outcome).ok()) else {
-        return Ok(format!("{begin}; the model does not say how much it reads"));
+        return Ok(Miss {
+            said: format!("{begin}; the model does not say how much it reads"),
+            is_far: false,
+        });
     };
     let mut said = format!("{begin}; the model: {}", Bytes((kilobytes * 1024.0) as u64));
     if observed.read_in.0 > 0 {
         let seen = observed.read_in.0 as f64;
         said += &format!(" ({:+.1} %)", (kilobytes * 1024.0 / seen - 1.0) * 100.0);
     }
-    Ok(said + &time_of_longest(study, &outcome).unwrap_or_default())
+    let apart = (kilobytes * 1024.0 - observed.read_in.0 as f64).abs();
+    Ok(Miss {
+        said: said + &time_of_longest(study, &outcome).unwrap_or_default(),
+        is_far: apart > LITTLE && apart > MOST * observed.read_in.0 as f64,
+    })
 }
 
 /// "; 1 load took 32 s; in the model: 33 s (+3.1 %)", of the stream whose time is measured first.

@@ -5,6 +5,7 @@ use mm::units::Bytes;
 use mm::zoneinfo::Zoneinfo;
 use rustix::mm::{Advice, MapFlags};
 use scenario::Scenario;
+use scenario::machine::within;
 
 use crate::error::Error;
 use crate::mapping::Mapping;
@@ -56,7 +57,7 @@ pub(crate) fn hold_beyond_available(
     let page = rustix::param::page_size() as u64;
     let look = || Ok(available(place)? + Bytes(pages_of_cpus(place)? * page));
     let there = look()?;
-    if there < wanted {
+    if there.0.saturating_add(within(scenario.machine.memory)) < wanted.0 {
         let why = format!("{there}, and the study says {wanted}; give the machine more memory");
         return Err(Error::new("available when the run begins", why));
     }

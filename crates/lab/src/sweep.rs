@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use answer::own::check_anonymous;
 use answer::refused::Refused;
 use answer::run::RunId;
 use mm::catalogue;
@@ -32,7 +33,9 @@ impl Space {
     /// What is no setting; a tunable without a value, or of which another one's value is a part;
     /// more than 100000 points.
     pub fn of(axes: &[(String, Vec<String>)]) -> Result<Self, Refused> {
-        let axes: Vec<Vec<Setting>> = axes.iter().map(axis).collect::<Result<_, _>>()?;
+        let mut axes: Vec<Vec<Setting>> = axes.iter().map(axis).collect::<Result<_, _>>()?;
+        // However a name is spelled: a scenario has its settings in order, and its hash follows.
+        axes.sort_by(|a, b| a[0].tunable.cmp(&b[0].tunable));
         let names: Vec<&str> = axes.iter().map(|it| it[0].tunable.as_str()).collect();
         for (index, name) in names.iter().enumerate() {
             let partner = catalogue::find(name).and_then(|it| it.partner);
@@ -97,6 +100,9 @@ impl Space {
         let points = (1..).zip(self.points());
         let points: Vec<(String, Settings)> = points.map(|(at, it)| (name(at, &it), it)).collect();
         let arms = points.iter().map(|(name, it)| (name.as_str(), it));
+        for (_, settings) in &points {
+            check_anonymous(study, &settings.0)?;
+        }
         let with_arms = study.with_arms(arms)?;
         let is_new = |name: &&String| study.arms.iter().all(|arm| arm.name != **name);
         let names = with_arms.arms.iter().map(|arm| &arm.name);

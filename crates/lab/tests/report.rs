@@ -34,7 +34,11 @@ fn the_sections_stand_in_their_order() {
         Linux 6.1: times
         Linux 6.1: who survived
         Linux 6.1, measured
-        free before"#]]
+        free before
+        Predicted: arm plain, seed 1
+        Predicted: arm raised, seed 1
+        Measured: arm plain, seed 1
+        Measured: arm raised, seed 1"#]]
     .assert_eq(&outline);
 }
 

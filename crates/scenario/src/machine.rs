@@ -49,6 +49,13 @@ pub struct Cost {
     pub picoseconds: u64,
 }
 
+/// How much less than `available` a machine may have, in bytes: another kernel, and another size
+/// of memory, keep some more for themselves.
+#[must_use]
+pub fn within(memory: Bytes) -> u64 {
+    memory.0 / 64
+}
+
 /// A disk: a request takes `latency`, plus `seek` unless it begins where the last one ended, plus
 /// its bytes over the bandwidth; `channels` requests are served at a time.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -205,14 +205,14 @@ impl Load<'_> {
         )
     }
 
+    /// The names of groups are keys, which a table writes as TOML wants them.
     fn used(&self) -> String {
         let used = self.observed.used.iter();
-        let used: Vec<String> = used
-            .map(|(group, size)| format!("{} = \"{} KiB\"\n", quoted(group), size.0 >> 10))
-            .collect();
+        let size = |size: &Bytes| toml::Value::String(format!("{} KiB", size.0 >> 10));
+        let used: toml::Table = used.map(|(group, it)| (group.clone(), size(it))).collect();
         match used.is_empty() {
             true => String::new(),
-            false => format!("\n[recorded.used]\n{}", used.concat()),
+            false => format!("\n[recorded.used]\n{used}"),
         }
     }
 

@@ -1,6 +1,6 @@
 //! What families are made of, and a figure of one.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use mm::capture::{Capture, Frame};
 use mm::snapshot::Snapshot;
@@ -16,7 +16,7 @@ pub struct Facts {
     /// An earlier one, for what moves.
     pub before: Option<Snapshot>,
     /// What lint says of the settings.
-    pub lint: Option<Rc<Report>>,
+    pub lint: Option<Arc<Report>>,
     /// The values that standing changes set.
     pub applied: Option<Vec<Applied>>,
     /// The guard, where it is set up.

@@ -2,14 +2,14 @@
 //! the guard runs.
 
 use std::collections::BTreeMap;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use super::facts::{Applied, Facts, Guard, Sample};
 use crate::lint::{Report, Severity};
 
 /// Findings by severity; those that there are none of as 0, for every rule was asked.
 pub(super) fn findings(facts: &Facts) -> Vec<Sample> {
-    let of = |report: &Rc<Report>| {
+    let of = |report: &Arc<Report>| {
         Severity::ALL.map(|severity| {
             let labels = [("severity", severity.word().to_owned())];
             Sample::new(labels, report.count(severity) as f64)

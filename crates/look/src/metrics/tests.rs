@@ -1,7 +1,7 @@
 //! What a machine's figures are, line by line.
 
 use std::collections::BTreeSet;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use expect_test::expect;
 use mm::capture::Frame;
@@ -161,7 +161,7 @@ fn what_plimsoll_knows_itself_is_told() {
         drifted,
     };
     let facts = Facts {
-        lint: Some(Rc::default()),
+        lint: Some(Arc::default()),
         applied: Some(vec![
             applied("vm.swappiness", false),
             applied("vm.dirty_ratio", true),

@@ -1,12 +1,13 @@
 //! `plimsoll advise`: what of the settings and the memory matters to a load.
 
 use std::io::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use answer::advise::{Advice, Change, Effect, Enough, MATTERS, advise};
 use answer::model_bench::ModelBench;
 use answer::question::{Asked, Question, Ran};
 use answer::refused::Refused;
+use anyhow::Context as _;
 use lab::experiment::{AtATime, Experiment};
 use mm::settings::Setting;
 use mm::text::counted;
@@ -16,7 +17,7 @@ use serde::Serialize;
 use shapes::Shape;
 
 use super::predict::machine::Machine;
-use super::predict::{available, ran};
+use super::predict::{at_a_time, available, ran};
 use crate::exit::ExitCode;
 use crate::results::{heading, wrapped};
 use crate::term::{self, dim};
@@ -46,6 +47,8 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let study = lab::find::find(&args.study)?;
     if let Some(path) = &args.output {
         super::record::check_free(path)?;
+        files::output::folder(files::output::folder_of(path))
+            .with_context(|| format!("{}: cannot be written", path.display()))?;
     }
     let question = Question {
         machine: args.machine.read()?,
@@ -59,14 +62,34 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         false => write!(out, "{}", text(&question, &advice, term::columns()))?,
     }
     if let Some(path) = &args.output {
-        files::output::write(path, plan(&args.study, &advice).as_bytes())?;
-        term::talk(format_args!("written: {}", path.display()));
+        write(path, &args.study, &advice)?;
     }
     Ok(ExitCode::Done)
 }
 
+/// Writes the settings, where there are any.
+fn write(path: &Path, study: &str, advice: &Advice) -> anyhow::Result<()> {
+    if advice.changes.is_empty() {
+        term::talk(format_args!(
+            "{}: not written, as nothing is to be set",
+            path.display()
+        ));
+        return Ok(());
+    }
+    let written = files::output::write(path, plan(study, advice).as_bytes());
+    written.with_context(|| format!("{}: cannot be written", path.display()))?;
+    term::talk(format_args!("written: {}", path.display()));
+    Ok(())
+}
+
 /// Every run, as many at a time as there are CPUs.
 fn on_all_cpus(asked: &Asked, bench: &ModelBench) -> Result<Ran, Refused> {
+    let (arms, available) = (asked.arms(), available());
+    let study = &asked.study;
+    asked.scale.check(study, &arms, at_a_time(), available)?;
+    asked
+        .runs(&arms, at_a_time())
+        .check_for_the_model(available)?;
     let mut experiment = Experiment::new(&asked.study);
     experiment.arms.clone_from(&asked.arms);
     experiment.at_a_time = AtATime::EveryCpu;
@@ -96,7 +119,7 @@ fn memory_said(memory: &Enough) -> String {
     } = memory;
     let less = match too_little {
         Some((size, effects)) => format!("; with {size}: {}", said(effects)),
-        None => "; it does not fit into less".to_owned(),
+        None => "; less was not tried, or does not hold what is used".to_owned(),
     };
     match enough == has {
         true => format!("memory: all of the {has} is needed{less}"),
@@ -115,6 +138,7 @@ fn said(effects: &[Effect]) -> String {
 
 fn change(effect: &Effect) -> String {
     match effect.change() {
+        _ if effect.then.is_infinite() => "not reached".to_owned(),
         it if it.is_infinite() => format!("{} from none", effect.unit.show(effect.then)),
         it if it >= 1.0 => format!("{:.1} times as much", it + 1.0),
         it => format!("{:+.1} %", it * 100.0),
@@ -166,7 +190,9 @@ struct EffectLine {
     measure: String,
     unit: String,
     now: f64,
-    then: f64,
+    /// Left out where no run comes to it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    then: Option<f64>,
 }
 
 #[derive(Debug, JsonSchema, Serialize)]
@@ -236,7 +262,7 @@ fn lines(effects: &[Effect]) -> Vec<EffectLine> {
         measure: it.measure.clone(),
         unit: it.unit.word().to_owned(),
         now: it.now,
-        then: it.then,
+        then: Some(it.then).filter(|then| then.is_finite()),
     };
     effects.iter().map(line).collect()
 }

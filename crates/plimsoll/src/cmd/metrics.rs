@@ -6,7 +6,7 @@ mod listen;
 use std::io::Write as _;
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
@@ -108,7 +108,7 @@ fn of_evidence(args: &Args) -> anyhow::Result<Facts> {
     Ok(Facts {
         now: Snapshot::parse(shown),
         before: earlier(&capture, shown).map(Snapshot::parse),
-        lint: Some(Rc::new(lint::of_frame(shown, name.as_ref()))),
+        lint: Some(Arc::new(lint::of_frame(shown, name.as_ref()))),
         ..Facts::default()
     })
 }

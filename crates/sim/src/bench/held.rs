@@ -2,6 +2,7 @@
 
 use mm::units::{Bytes, PageSize};
 use scenario::Scenario;
+use scenario::machine::within;
 
 use crate::bench::state::Bench;
 use crate::error::Error;
@@ -32,10 +33,12 @@ impl Bench {
         // Pages on per-CPU lists are free soon, and not in MemAvailable.
         let of_cpus: u64 = memory.zones.iter().map(|zone| zone.pcp.count()).sum();
         let available = available + Bytes(of_cpus * PAGE * memory.cpu.scale);
-        if wanted > available {
+        if wanted.0 > available.0.saturating_add(within(scenario.machine.memory)) {
             return Err(Error::Available { wanted, available });
         }
-        let pages = memory.cpu.sampled((available - wanted).0 / PAGE);
+        let pages = memory
+            .cpu
+            .sampled(available.saturating_sub(wanted).0 / PAGE);
         self.hold(memory, pages);
         Ok(())
     }

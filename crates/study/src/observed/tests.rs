@@ -31,7 +31,7 @@ fn recorded() -> Study {
         passed_over: 0,
         of_unknown_groups: 2,
         read_in: Bytes(4096),
-        used: BTreeMap::from([("a \"b\"/c".to_owned(), Bytes(1 << 20))]),
+        used: BTreeMap::from([("a \"b's\"/c".to_owned(), Bytes(1 << 20))]),
         harm: Some("tasks waited for memory".to_owned()),
         scale: 4,
     };
@@ -46,10 +46,10 @@ fn recorded() -> Study {
         available: Bytes(1 << 30),
         request: Some((Nanos(500_000), Bytes(50_000))),
         observed: &observed,
-        cached_by: &[(String::new(), 1), ("a \"b\"".to_owned(), 1)],
+        cached_by: &[(String::new(), 1), ("a \"b's\"".to_owned(), 1)],
         streams: &[
-            stream("cc1/\"", "a \"b\"/c"),
-            stream("kworker/u8:1", "a \"b\""),
+            stream("cc1/\"", "a \"b's\"/c"),
+            stream("kworker/u8:1", "a \"b's\""),
         ],
         files: Bytes(4096),
         written: Bytes(0),
@@ -76,7 +76,7 @@ fn a_load_that_was_seen_is_a_study_of_its_machine() {
     assert_eq!(observed.kernel, "6.12.1 \"x\"");
     assert_eq!((observed.lost, observed.read_in), (3, Bytes(4096)));
     assert_eq!(observed.of_unknown_groups, 2);
-    assert_eq!(observed.used["a \"b\"/c"], Bytes(1 << 20));
+    assert_eq!(observed.used["a \"b's\"/c"], Bytes(1 << 20));
     assert_eq!(observed.harm.as_deref(), Some("tasks waited for memory"));
     assert_eq!((observed.scale, study.recorded.recorded.level), (4, 2));
 }
@@ -85,7 +85,7 @@ fn a_load_that_was_seen_is_a_study_of_its_machine() {
 fn tasks_are_in_their_groups_and_so_is_what_was_cached() {
     let workload = &recorded().arms[0].workload;
     let paths: Vec<&str> = workload.cgroups.iter().map(|it| it.path.as_str()).collect();
-    assert_eq!(paths, ["a \"b\"", "a \"b\"/c", "a \"b\"/tasks"]);
+    assert_eq!(paths, ["a \"b's\"", "a \"b's\"/c", "a \"b's\"/tasks"]);
     let placed = workload.processes.iter();
     let placed: Vec<_> = placed
         .map(|it| (it.name.as_str(), it.cgroup.as_deref()))
@@ -93,9 +93,9 @@ fn tasks_are_in_their_groups_and_so_is_what_was_cached() {
     let expected = [
         ("all", None),
         ("0 cached before", None),
-        ("0 cached before 2", Some("a \"b\"/tasks")),
-        ("1 cc1", Some("a \"b\"/c")),
-        ("2 kworkeru8:1", Some("a \"b\"/tasks")),
+        ("0 cached before 2", Some("a \"b's\"/tasks")),
+        ("1 cc1", Some("a \"b's\"/c")),
+        ("2 kworkeru8:1", Some("a \"b's\"/tasks")),
     ];
     assert_eq!(placed, expected);
 }

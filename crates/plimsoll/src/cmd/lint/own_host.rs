@@ -19,11 +19,21 @@ pub(super) fn root() -> (Root, String) {
 
 /// Whether a folder is where a container has the root of its host.
 pub(super) fn is_its_root(path: &Path) -> bool {
-    is_root_for(facts::place(&Root::default()), path)
+    is_root_for(place(), path)
 }
 
 fn is_root_for(place: Place, path: &Path) -> bool {
     place == Place::Container && path.components().eq(Path::new(HOST).components())
+}
+
+/// Where this is. A pod of `kubectl debug node` has the host's processes: it is told by a root
+/// that no machine has, with the whole of one below it.
+fn place() -> Place {
+    let has = |path: &str| Path::new(HOST).join(path).is_dir();
+    match has("usr/lib") && has("proc/1") {
+        true => Place::Container,
+        false => facts::place(&Root::default()),
+    }
 }
 
 #[cfg(test)]

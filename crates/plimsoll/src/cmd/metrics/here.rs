@@ -1,6 +1,6 @@
 //! This machine, read again and again.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use change::Role;
 use change::status::{Now, Status, status};
@@ -21,45 +21,46 @@ const LINT_HOLDS: Nanos = Nanos(60 * Nanos::SECOND.0);
 /// This machine, and how it was when it was last read.
 #[derive(Debug, Default)]
 pub(super) struct Machine {
+    /// The last reading, and the one before it, which is at least a second older.
+    last: Option<Snapshot>,
     before: Option<Snapshot>,
     /// What lint said, and when.
-    linted: Option<(Nanos, Rc<Report>)>,
+    linted: Option<(Nanos, Arc<Report>)>,
 }
 
 impl Machine {
     /// Reads it, for the next time.
     pub(super) fn look(&mut self) {
-        self.before = Some(read());
+        self.last = Some(read());
     }
 
-    /// What its families are made of. A reading less than a second after the one before it is
-    /// compared with the same earlier one.
+    /// What its families are made of. A reading less than a second after the last one is compared
+    /// with the one before that.
     ///
     /// # Errors
     /// Its root cannot be opened.
     pub(super) fn facts(&mut self) -> anyhow::Result<Facts> {
         let now = read();
-        let is_apart = |before: &Snapshot| now.at.saturating_sub(before.at) >= Nanos::SECOND;
-        let before = self.before.clone();
-        if self.before.as_ref().is_none_or(is_apart) {
-            self.before = Some(now.clone());
+        let is_apart = |last: &Snapshot| now.at.saturating_sub(last.at) >= Nanos::SECOND;
+        if self.last.as_ref().is_none_or(is_apart) {
+            self.before = self.last.replace(now.clone());
         }
         Ok(Facts {
             lint: Some(self.lint(&now)?),
             applied: applied(&Root::default()),
             guard: guard::standing(),
             now,
-            before,
+            before: self.before.clone(),
         })
     }
 
-    fn lint(&mut self, now: &Snapshot) -> anyhow::Result<Rc<Report>> {
+    fn lint(&mut self, now: &Snapshot) -> anyhow::Result<Arc<Report>> {
         let holds = |at: &Nanos| now.at.saturating_sub(*at) < LINT_HOLDS;
         if let Some((_, report)) = self.linted.as_ref().filter(|(at, _)| holds(at)) {
-            return Ok(Rc::clone(report));
+            return Ok(Arc::clone(report));
         }
-        let report = Rc::new(lint::of_this()?);
-        self.linted = Some((now.at, Rc::clone(&report)));
+        let report = Arc::new(lint::of_this()?);
+        self.linted = Some((now.at, Arc::clone(&report)));
         Ok(report)
     }
 }

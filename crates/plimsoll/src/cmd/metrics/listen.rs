@@ -1,11 +1,14 @@
-//! A small server of HTTP: `GET /metrics`, one request a connection, one connection at a time.
+//! A small server of HTTP: `GET /metrics`, one request a connection, a thread for each.
 
 use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 use look::metrics::Form;
+use signal_hook::consts::{SIGINT, SIGTERM};
 
 use super::here::Machine;
 use crate::exit::ExitCode;
@@ -14,29 +17,45 @@ use crate::term;
 /// The longest head of a request, in bytes.
 const LONGEST: usize = 8 << 10;
 
+/// The most connections at a time; further ones are closed.
+const MOST: usize = 64;
+
 /// How long a client may take to ask, and again to take its answer.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// What one that asks for OpenMetrics says it takes.
 const OPEN: &str = "application/openmetrics-text";
 
-/// Serves for ever.
+/// Serves until a signal ends it.
 ///
 /// # Errors
 /// Nobody can listen there.
 pub(super) fn serve(address: SocketAddr) -> anyhow::Result<ExitCode> {
+    // Process 1 of a container is ended by no signal that it does not ask for.
+    for signal in [SIGINT, SIGTERM] {
+        signal_hook::flag::register_conditional_shutdown(signal, 0, Arc::new(true.into()))?;
+    }
     let listener = TcpListener::bind(address).with_context(|| address.to_string())?;
     let address = listener.local_addr()?;
     term::talk(format_args!("serves http://{address}/metrics"));
     let mut machine = Machine::default();
     machine.look();
+    let machine = Arc::new(Mutex::new(machine));
+    let waiting = Arc::new(());
     loop {
-        // What befalls one client is no matter of the next.
-        let served = listener
-            .accept()
-            .and_then(|(stream, _)| answer(stream, &mut machine));
-        if served.is_err_and(|error| is_ours(&error)) {
-            std::thread::sleep(PATIENCE);
+        match listener.accept() {
+            Ok((stream, _)) if Arc::strong_count(&waiting) <= MOST => {
+                let (machine, one_of) = (Arc::clone(&machine), Arc::clone(&waiting));
+                // What befalls one client is no matter of the next.
+                let served = thread::Builder::new().spawn(move || {
+                    let _ = answer(stream, &machine);
+                    drop(one_of);
+                });
+                drop(served);
+            }
+            Ok((refused, _)) => drop(refused),
+            Err(error) if is_ours(&error) => thread::sleep(PATIENCE),
+            Err(_) => {}
         }
     }
 }
@@ -54,7 +73,7 @@ fn is_ours(error: &io::Error) -> bool {
     !known.contains(&error.kind())
 }
 
-fn answer(mut stream: TcpStream, machine: &mut Machine) -> io::Result<()> {
+fn answer(mut stream: TcpStream, machine: &Mutex<Machine>) -> io::Result<()> {
     let answer = match head(&mut stream)? {
         Some(head) => Answer::to(&head, machine),
         None => Answer::line("431 Request Header Fields Too Large", ""),
@@ -114,7 +133,7 @@ struct Answer {
 
 impl Answer {
     /// Answers a request by its head.
-    fn to(head: &str, machine: &mut Machine) -> Self {
+    fn to(head: &str, machine: &Mutex<Machine>) -> Self {
         let mut words = head.lines().next().unwrap_or_default().split(' ');
         let (method, target, version) = (words.next(), words.next(), words.next());
         let Some((method, target)) = method
@@ -131,8 +150,13 @@ impl Answer {
         }
     }
 
-    fn metrics(form: Form, machine: &mut Machine) -> Self {
-        match machine.facts() {
+    fn metrics(form: Form, machine: &Mutex<Machine>) -> Self {
+        // A reading that panicked has left nothing half-done.
+        let facts = machine
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .facts();
+        match facts {
             Ok(facts) => Self {
                 status: "200 OK",
                 further: "",

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use answer::machine::{Like, of_frame};
+use answer::machine::{Like, disk, memory, of_frame};
 use anyhow::{Context as _, bail};
 use host::Root;
 use mm::capture::Capture;
@@ -70,18 +70,6 @@ fn like(named: &str) -> anyhow::Result<Like> {
         at_hand,
         release,
     })
-}
-
-fn memory(text: &str) -> Result<Bytes, String> {
-    let size = quantity::size(text).ok();
-    let size = size.filter(|size| size.0 >= 64 << 20);
-    size.ok_or_else(|| "give a size of at least 64 MiB, as in 16G".to_owned())
-}
-
-fn disk(text: &str) -> Result<DiskKind, String> {
-    let found = DiskKind::WORDS.iter().find(|(word, _)| *word == text);
-    let kind = found.map(|(_, kind)| *kind);
-    kind.ok_or_else(|| "give hdd, ssd or nvme".to_owned())
 }
 
 fn swap(text: &str) -> Result<SwapAtHand, String> {
