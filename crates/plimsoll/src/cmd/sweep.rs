@@ -29,8 +29,8 @@ const MOST_BYTES: u64 = 1 << 20;
 ///
 /// Every point is an arm, held against the study's first. With --store each outcome is kept under
 /// the hash of what it hangs on: a sweep that was interrupted goes on where it was, and stores that
-/// are copied into one folder are one. Many machines share a sweep by that: each runs a --shard, and
-/// then the command without --shard on their stores together shows the answer.
+/// are copied into one folder are one. Many machines share a sweep by that: each runs a --shard,
+/// and then the command without --shard on their stores together shows the answer.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// A built-in study's name, or the path of a study's file
