@@ -337,7 +337,7 @@ function linted({ findings, settings: count }) {
     ? `${open.length} questions could not be answered from this text: ${open.map(({ rule }) => rule).join(", ")}.`
     : "";
   const words = [...found.map(line), none, asked].filter(Boolean).join("\n\n");
-  return [{ name: `What lint says of ${count} settings`, text: words }];
+  return [{ name: `What lint says of ${count} setting${count === 1 ? "" : "s"}`, text: words }];
 }
 
 function pageOf({ name, text: words }) {
