@@ -18,7 +18,6 @@ use crate::machine::Cpus;
 use crate::model_bench::ModelBench;
 use crate::own::check_anonymous;
 use crate::question::{Asked, Question, Ran};
-use crate::recorded::FAR;
 use crate::refused::Refused;
 
 /// The least relative change of a measure that is advised for, or warned of.
@@ -130,10 +129,8 @@ pub fn advise(question: &Question, available: Bytes, run: Runner<'_>) -> Result<
         let why = "no measure says which direction is better: `better = \"lower\"`";
         return Err(Refused(format!("{}: {why}", asked.study.file)));
     }
-    if let [miss, far, ..] = asked.notes()
-        && far == FAR
-    {
-        return Err(Refused(format!("no advice: {miss}; {far}")));
+    if let Some(why) = asked.far() {
+        return Err(Refused(format!("no advice: {why}")));
     }
     let now = run(&asked, &bench)?;
     if let Some((id, why)) = now.failures.first() {

@@ -81,6 +81,8 @@ pub struct Asked {
     pub arguments: String,
     /// The kernel, and the machine.
     notes: Vec<String>,
+    /// Why no answer holds, where the model is far from a recording.
+    far: Option<String>,
     /// The study as it was made.
     as_made: Study,
 }
@@ -185,6 +187,7 @@ impl Question {
             is_as_made,
             arguments,
             notes,
+            far: None,
             study,
             as_made: self.study,
         })
@@ -269,6 +272,12 @@ impl Asked {
         &self.notes
     }
 
+    /// Why no answer holds, where that is known.
+    #[must_use]
+    pub fn far(&self) -> Option<&str> {
+        self.far.as_deref()
+    }
+
     /// Adds what is to be said of the answer before it is there: how far the model misses a
     /// recording, and what of the prediction is extrapolated, distorted by the scale, or about what
     /// no model machine has. `available` is this machine's `MemAvailable`.
@@ -292,8 +301,9 @@ impl Asked {
                 .map_err(|why| Refused::from(why).at(&place))?;
         }
         let at_own_scale = ModelBench::new(self.calibration.clone());
-        let of_the_recording = recorded::notes(&self.as_made, &at_own_scale, available)?;
-        self.notes.splice(..0, of_the_recording);
+        let of_it = recorded::notes(&self.as_made, &at_own_scale, available)?;
+        self.notes.splice(..0, of_it.notes);
+        self.far = of_it.far;
         self.notes.extend(notes);
         Ok(self)
     }

@@ -13,6 +13,14 @@ use crate::refused::Refused;
 use crate::run::outcome;
 use crate::runs::Runs;
 
+/// What is to be said of a recording before an answer from it.
+#[derive(Debug, Default)]
+pub(crate) struct OfRecording {
+    pub(crate) notes: Vec<String>,
+    /// Why no answer from it holds.
+    pub(crate) far: Option<String>,
+}
+
 /// The notes on a recording; none for another study. One run of the model, which is refused where
 /// it would take more than `available`.
 ///
@@ -22,13 +30,14 @@ pub(crate) fn notes(
     study: &Study,
     bench: &ModelBench,
     available: Bytes,
-) -> Result<Vec<String>, Refused> {
+) -> Result<OfRecording, Refused> {
     let Some(observed) = &study.observed else {
-        return Ok(Vec::new());
+        return Ok(OfRecording::default());
     };
     let miss = miss(study, observed, bench, available)?;
+    let far = miss.is_far.then(|| format!("{}; {FAR}", miss.said));
     let mut notes = vec![miss.said];
-    notes.extend(miss.is_far.then(|| FAR.to_owned()));
+    notes.extend(far.is_some().then(|| FAR.to_owned()));
     if observed.lost + observed.passed_over > 0 {
         notes.push(format!(
             "not in the recording: {} lost, {} passed over",
@@ -41,7 +50,7 @@ pub(crate) fn notes(
     }
     let harm = observed.harm.iter();
     notes.extend(harm.map(|it| format!("the recording ended itself: {it}")));
-    Ok(notes)
+    Ok(OfRecording { notes, far })
 }
 
 /// How far the model misses a recording itself.
@@ -52,7 +61,7 @@ struct Miss {
 }
 
 /// What is said where it misses by more than [`MOST`].
-pub(crate) const FAR: &str = "the model is far from this recording, so what follows does not hold; \
+const FAR: &str = "the model is far from this recording, so what follows does not hold; \
                               where a kernel shows no writes, files that are written and read are \
                               why";
 /// A relative miss of what is read, and the bytes below which it does not matter.

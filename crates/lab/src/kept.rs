@@ -39,12 +39,6 @@ impl Outcomes {
         Self { root: root.into() }
     }
 
-    /// Whether there is one of this key, whole or not.
-    #[must_use]
-    pub fn has(&self, key: &str) -> bool {
-        self.folder(key).join(name(key)).exists()
-    }
-
     /// The outcome of this key; none where there is no file, or one that was cut short: it is made
     /// again.
     ///
