@@ -60,8 +60,9 @@ def run(arguments: Sequence[str]) -> Document:
 
 
 def _paths(paths: Path | Sequence[Path]) -> list[str]:
-    one = isinstance(paths, (str, os.PathLike))
-    return [_path(path) for path in ([paths] if one else paths)]  # type: ignore[list-item]
+    if isinstance(paths, (str, os.PathLike)):
+        return [_path(paths)]
+    return [_path(path) for path in paths]
 
 
 def _path(path: Path) -> str:

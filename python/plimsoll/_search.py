@@ -143,13 +143,15 @@ def _measure(study: Study, name: str | None, direction: str | None) -> tuple[str
 
 def _space(study: Study, space: Mapping[str, Range] | Sequence[str] | None) -> dict[str, Range]:
     """The range of each tunable that is searched."""
+    known = {row[0]: row for row in _native.tunables()}
+    if space is not None:
+        _no_partners(list(space), known)
     if isinstance(space, Mapping):
-        return dict(space)
+        return {tunable: _given(tunable, ends) for tunable, ends in space.items()}
     tried: dict[str, list[int]] = {}
     for settings in study.arms.values():
         for tunable, value in settings.items():
             tried.setdefault(tunable, []).extend([int(value)] if value.isdigit() else [])
-    known = {row[0]: row for row in _native.tunables()}
     ranges: dict[str, Range] = {}
     for tunable in tried if space is None else space:
         row = known.get(tunable)
@@ -162,6 +164,21 @@ def _space(study: Study, space: Mapping[str, Range] | Sequence[str] | None) -> d
     if not ranges:
         raise ValueError("space: give one: the study's arms set nothing that is searched")
     return ranges
+
+
+def _no_partners(names: Sequence[str], known: Mapping[str, Any]) -> None:
+    """Refuses a pair of which the kernel keeps the one that was written last."""
+    for name in names:
+        partner = known[name][3] if name in known else None
+        if partner in names:
+            raise ValueError(f"space: {name} and {partner} set the same; search one of them")
+
+
+def _given(tunable: str, ends: Range) -> Range:
+    low, high = ends
+    if low > high:
+        raise ValueError(f"{tunable}: its least, {low}, is above its most, {high}")
+    return low, high
 
 
 def _range(takes: Range, partner: str | None, tried: Sequence[int]) -> Range:

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 # Tasks that wait in an executor, so that a million of them are not all in memory.
 AHEAD = 256
 
-Outcome = tuple[str, bytes]
+# An outcome's name, and what is kept of it: nothing of a run that the model could not make.
+Outcome = tuple[str, "bytes | None"]
 
 
 class Mapper(Protocol):
@@ -33,17 +34,30 @@ class Futures:
         self.executor = executor
 
     def outcomes(self, tasks: Iterable[tuple[bytes, str, str]]) -> Iterator[Outcome]:
-        """The outcome of each task, in the order in which they end."""
-        from concurrent.futures import FIRST_COMPLETED, wait
+        """The outcome of each task, in the order in which they end.
+
+        What ended before a worker died is handed out before that is raised.
+        """
+        from concurrent.futures import ALL_COMPLETED, FIRST_COMPLETED, wait
 
         waiting: set[Future[Outcome]] = set()
-        for task in tasks:
-            waiting.add(self.executor.submit(_native.outcome, *task))
-            if len(waiting) == AHEAD:
-                done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
-                yield from (future.result() for future in done)
-        done, _ = wait(waiting)
-        yield from (future.result() for future in done)
+        try:
+            for task in tasks:
+                waiting.add(self.executor.submit(_native.outcome, *task))
+                if len(waiting) == AHEAD:
+                    done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+                    yield from _results(done)
+            done, waiting = wait(waiting, return_when=ALL_COMPLETED)
+            yield from _results(done)
+        finally:
+            for future in waiting:
+                future.cancel()
+
+
+def _results(done: Iterable[Future[Outcome]]) -> Iterator[Outcome]:
+    """What futures came to, those that failed last."""
+    for future in sorted(done, key=lambda it: it.exception() is not None):
+        yield future.result()
 
 
 def sweep(
@@ -91,5 +105,6 @@ def _elsewhere(
     for key, outcome in mapper.outcomes(tasks):
         if key not in lacking:
             raise ValueError("a worker has another version of plimsoll than this machine")
-        _native.keep(store, key, outcome)
+        if outcome is not None:
+            _native.keep(store, key, outcome)
     return answered(question, store)

@@ -19,7 +19,7 @@ class Cluster:
     def __init__(self, **options: Any) -> None:
         self._run: Any = ray.remote(max_retries=-1, num_cpus=1, **options)(_outcome)
 
-    def outcomes(self, tasks: Iterable[tuple[bytes, str, str]]) -> Iterator[tuple[str, bytes]]:
+    def outcomes(self, tasks: Iterable[tuple[bytes, str, str]]) -> Iterator[tuple[str, bytes | None]]:
         """The outcome of each task, in the order in which they end."""
         waiting: list[Any] = []
         for task in tasks:
@@ -32,5 +32,5 @@ class Cluster:
             yield from ray.get(done)
 
 
-def _outcome(task: bytes, kernel: str, scale: str) -> tuple[str, bytes]:
+def _outcome(task: bytes, kernel: str, scale: str) -> tuple[str, bytes | None]:
     return _native.outcome(task, kernel, scale)

@@ -15,6 +15,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use scenario::Scenario;
 
+use crate::attended::{Stop, Stoppable, attended};
 use crate::refused::refused;
 use crate::study::{Pairs, Study, settings};
 
@@ -119,8 +120,8 @@ impl Question {
 
     /// Runs it on every CPU and says what it came to. With a store, only what that lacks is run.
     fn answer(&self, py: Python<'_>, store: Option<String>) -> PyResult<Answer> {
-        py.detach(|| self.answered(store))
-            .map_err(PyValueError::new_err)
+        let (asked, model) = (self.asked.clone(), self.model.clone());
+        attended(py, move |stop| answered(asked, &model, store, stop))
     }
 }
 
@@ -136,35 +137,36 @@ impl Question {
         };
         runs.map(scenario).collect()
     }
+}
 
-    fn answered(&self, store: Option<String>) -> Result<Answer, String> {
-        let asked = self.asked.clone().noted(&self.model, available());
-        let asked = asked.map_err(|why| why.to_string())?;
-        let ran = match store.map(Outcomes::new) {
-            None => ran(&asked, &self.model),
-            Some(outcomes) => {
-                let kept = Kept {
-                    model: &self.model,
-                    outcomes: &outcomes,
-                };
-                ran(&asked, &kept)
-            }
-        };
-        let ran = ran?;
-        let failure = failure(&ran);
-        if let (true, Some(failure)) = (ran.records.is_empty(), &failure) {
-            return Err(failure.clone());
-        }
-        let report = report(&asked, &ran)?;
-        let (notes, problems) = (&report.notes, &report.problems);
-        let json = data::json(report.study, &report.pairs, notes, problems) + "\n";
-        Ok(Answer {
-            asked,
-            ran,
-            json,
-            failure,
-        })
+fn answered(
+    asked: Asked,
+    model: &ModelBench,
+    store: Option<String>,
+    stop: &Stop,
+) -> Result<Answer, String> {
+    let asked = asked.noted(model, available());
+    let asked = asked.map_err(|why| why.to_string())?;
+    let outcomes = store.map(Outcomes::new);
+    let kept = outcomes.as_ref().map(|outcomes| Kept { model, outcomes });
+    let bench: &(dyn Bench + Sync) = match &kept {
+        None => model,
+        Some(kept) => kept,
+    };
+    let ran = ran(&asked, &Stoppable { bench, stop })?;
+    let failure = failure(&ran);
+    if let (true, Some(failure)) = (ran.records.is_empty(), &failure) {
+        return Err(failure.clone());
     }
+    let report = report(&asked, &ran)?;
+    let (notes, problems) = (&report.notes, &report.problems);
+    let json = data::json(report.study, &report.pairs, notes, problems) + "\n";
+    Ok(Answer {
+        asked,
+        ran,
+        json,
+        failure,
+    })
 }
 
 fn report<'a>(asked: &'a Asked, ran: &Ran) -> Result<Report<'a>, String> {

@@ -6,6 +6,7 @@
 use pyo3::prelude::*;
 
 mod ask;
+mod attended;
 mod points;
 mod refused;
 mod study;

@@ -1,18 +1,19 @@
 //! Points of a space of settings: arms of a sweep, runs that go to other machines, and the figures
 //! of many points at once, which a search asks for.
 
-use answer::bench::{Bench, Run};
+use answer::bench::{Bench, BenchError, Run};
 use answer::model_bench::ModelBench;
 use answer::run;
+use lab::experiment::{cpus, side_by_side};
 use lab::kept::{Outcomes, packed};
-use mm::settings::Settings;
-use pyo3::exceptions::PyValueError;
+use mm::settings::{Setting, Settings};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use rayon::prelude::*;
 use scenario::Scenario;
+use study::measure::Measure;
 
-use crate::ask::{Question, Task};
+use crate::ask::Question;
+use crate::attended::attended;
 use crate::refused::refused;
 use crate::study::{Pairs, Study, settings};
 
@@ -35,28 +36,29 @@ impl Space {
 }
 
 /// Runs what [`Question::lacking`] named, anywhere: the outcome's name and what is kept of it.
+/// Nothing is kept of a run that has no outcome; the driver's own attempt says why.
 #[pyfunction]
 pub(crate) fn outcome<'py>(
     py: Python<'py>,
     task: &[u8],
-    kernel: &str,
-    scale: &str,
-) -> PyResult<Task<'py>> {
-    let done = py.detach(|| outcome_of(task, kernel, scale));
-    let (key, bytes) = done.map_err(PyValueError::new_err)?;
-    Ok((key, PyBytes::new(py, &bytes)))
+    kernel: String,
+    scale: String,
+) -> PyResult<(String, Option<Bound<'py, PyBytes>>)> {
+    let task = task.to_vec();
+    let (key, bytes) = attended(py, move |_| outcome_of(&task, &kernel, &scale))?;
+    Ok((key, bytes.map(|bytes| PyBytes::new(py, &bytes))))
 }
 
-fn outcome_of(task: &[u8], kernel: &str, scale: &str) -> Result<(String, Vec<u8>), String> {
+fn outcome_of(task: &[u8], kernel: &str, scale: &str) -> Result<(String, Option<Vec<u8>>), String> {
     let scenario = Scenario::from_bytes(task);
     let scenario = scenario.ok_or("no run of this version of plimsoll")?;
     let scale = answer::scale::Scale::parse(scale)?.pages();
     let model = ModelBench::of_kernel(kernel).map_err(|why| why.to_string())?;
     let model = model.at_scale(scale);
-    let capture = model
-        .run_nameless(&scenario)
-        .map_err(|why| why.to_string())?;
-    let bytes = packed(&capture).map_err(|why| why.to_string())?;
+    let bytes = match model.run_nameless(&scenario) {
+        Ok(capture) => Some(packed(&capture).map_err(|why| why.to_string())?),
+        Err(_) => None,
+    };
     Ok((model.key(&scenario), bytes))
 }
 
@@ -78,27 +80,36 @@ pub(crate) fn measured(
 ) -> PyResult<Vec<(Option<f64>, String)>> {
     let points = points.iter().map(settings).collect::<PyResult<Vec<_>>>()?;
     let study = &question.asked.study;
-    let index = study.measures.iter().position(|it| it.name == measure);
-    let index = index.ok_or_else(|| refused(format!("the study has no measure `{measure}`")))?;
-    let base = question
-        .asked
-        .arms
-        .first()
-        .ok_or_else(|| refused("there is no arm"))?;
+    let measure = study.measures.iter().find(|it| it.name == measure);
+    let measure = measure.ok_or_else(|| refused("the study has no such measure"))?;
+    let base = question.asked.arms.first();
+    let base = base.ok_or_else(|| refused("there is no arm"))?;
     let base = study.scenario(base, seed).map_err(refused)?;
-    let one = |settings: Vec<mm::settings::Setting>| {
-        let mut scenario = base.clone();
-        scenario.arm_settings = Settings(settings);
-        let run = Run {
-            scenario: &scenario,
+    let (measure, model) = (measure.clone(), question.model.clone());
+    attended(py, move |stop| {
+        let one = |settings: &Vec<Setting>| {
+            stop.check()?;
+            let read = read(&base, settings, &measure, &model);
+            Ok(read.map_or_else(|why| (None, why), |value| (Some(value), String::new())))
         };
-        let outcome = run::outcome(&question.model as &dyn Bench, run, &mut |_| ());
-        let value = outcome.map_err(|why| why.to_string()).and_then(|outcome| {
-            study.measures[index]
-                .read(&outcome)
-                .map_err(|why| why.to_string())
-        });
-        value.map_or_else(|why| (None, why), |value| (Some(value), String::new()))
+        let read = side_by_side(&points, cpus().get(), one);
+        read.map_err(|why: BenchError| why.to_string())
+    })
+}
+
+/// What a measure is with these settings.
+fn read(
+    base: &Scenario,
+    settings: &[Setting],
+    measure: &Measure,
+    model: &ModelBench,
+) -> Result<f64, String> {
+    let mut scenario = base.clone();
+    scenario.arm_settings = Settings(settings.to_vec());
+    let run = Run {
+        scenario: &scenario,
     };
-    Ok(py.detach(|| points.into_par_iter().map(one).collect()))
+    let outcome = run::outcome(model as &dyn Bench, run, &mut |_| ());
+    let outcome = outcome.map_err(|why| why.to_string())?;
+    measure.read(&outcome).map_err(|why| why.to_string())
 }

@@ -1,14 +1,16 @@
 """The package as it is installed: `cargo xtask python --test` runs this."""
 
 import json
+import multiprocessing
 import os
+import signal
 import subprocess
 import sys
 import tempfile
 import threading
 import time
 import unittest
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
 
 import plimsoll
@@ -28,6 +30,27 @@ def command(*arguments: str) -> str:
 def stored(folder: str) -> dict[str, bytes]:
     files = (path for path in Path(folder).rglob("*") if path.is_file())
     return {str(path.relative_to(folder)): path.read_bytes() for path in files}
+
+
+class Dying(Executor):
+    """Whose worker dies after so many tasks."""
+
+    def __init__(self, executor: Executor, after: int) -> None:
+        self.executor, self.left = executor, after
+
+    def submit(self, call, /, *arguments):  # type: ignore[no-untyped-def]
+        self.left -= 1
+        if self.left < 0:
+            return self.executor.submit(self.die)
+        return self.executor.submit(call, *arguments)
+
+    @staticmethod
+    def die() -> None:
+        raise OSError("the worker died")
+
+
+def _value(search: dict) -> float:
+    return plimsoll.search("usb-copy", **search).value
 
 
 class Predictions(unittest.TestCase):
@@ -70,6 +93,29 @@ class Predictions(unittest.TestCase):
         ticker.join()
         within = [at for at in ticks if begin < at < end]
         self.assertGreater(len(within), 10)
+
+    def test_ctrl_c_is_an_exception_at_once(self) -> None:
+        code = (
+            "import plimsoll\n"
+            "print('runs', flush=True)\n"
+            "try: plimsoll.predict('memory-hogs-full-size', repetitions=50, even_so=True)\n"
+            "except KeyboardInterrupt: print('stopped')\n"
+        )
+        with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as asking:
+            assert asking.stdout is not None
+            self.assertEqual(asking.stdout.readline(), b"runs\n")
+            time.sleep(0.5)
+            asking.send_signal(signal.SIGINT)
+            self.assertEqual(asking.communicate(timeout=20)[0], b"stopped\n")
+
+    def test_a_process_that_was_forked_can_ask_too(self) -> None:
+        study = plimsoll.Study.built_in("usb-copy")
+        space = {"vm.dirty_bytes": (16 << 20, 1 << 30)}
+        search = dict(space=space, trials=4, seeds=1)
+        here = plimsoll.search(study, **search).value
+        with multiprocessing.get_context("fork").Pool(1) as pool:
+            there = pool.apply_async(_value, (search,)).get(timeout=60)
+        self.assertEqual(there, here)
 
     def test_columns_are_frames(self) -> None:
         prediction = plimsoll.predict("usb-copy", repetitions=1)
@@ -195,6 +241,14 @@ class Sweeps(unittest.TestCase):
         self.assertEqual(whole, stored(self.store))
         self.assertEqual(again.json, self.here.json)
 
+    def test_what_ended_before_a_worker_died_is_kept(self) -> None:
+        store = self.folder("died")
+        with ThreadPoolExecutor(1) as executor, self.assertRaisesRegex(OSError, "the worker died"):
+            plimsoll.sweep("usb-copy", SPACE, store=store, executor=Dying(executor, 3), **SWEEP)
+        self.assertEqual(len(stored(store)), 3)
+        again = plimsoll.sweep("usb-copy", SPACE, store=store, **SWEEP)
+        self.assertEqual(again.json, self.here.json)
+
     def test_a_space_that_is_none_is_refused(self) -> None:
         for space, said in [
             ({}, "it names no tunable"),
@@ -224,6 +278,18 @@ class Searches(unittest.TestCase):
         self.assertNotIn("vm.min_free_kbytes", space)
         with self.assertRaisesRegex(ValueError, "give its least and its most"):
             _search._space(study, ["vm.min_free_kbytes"])
+
+    def test_a_space_with_both_partners_or_no_range_is_refused(self) -> None:
+        from plimsoll import _search
+
+        study = plimsoll.Study.built_in("usb-copy")
+        for space, said in [
+            ({"vm.dirty_bytes": (1, 2), "vm.dirty_ratio": (1, 2)}, "set the same"),
+            (["vm.dirty_ratio", "vm.dirty_bytes"], "set the same"),
+            ({"vm.dirty_bytes": (2, 1)}, "its least, 2, is above its most, 1"),
+        ]:
+            with self.subTest(space), self.assertRaisesRegex(ValueError, said):
+                _search._space(study, space)
 
 
 if __name__ == "__main__":

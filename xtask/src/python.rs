@@ -16,7 +16,17 @@ use crate::{binary, process, tree};
 const FLAGS: &str = "-C target-feature=-crt-static";
 /// Python packages that the build takes, and the tests.
 const BUILDS: &[&str] = &["maturin==1.16.0"];
-const TESTS: &[&str] = &["mypy", "optuna==5.0.0", "pandas", "polars", "pyarrow", "uv"];
+const TESTS: &[&str] = &[
+    "ipykernel",
+    "mypy",
+    "nbclient",
+    "optuna==5.0.0",
+    "pandas",
+    "polars",
+    "pyarrow",
+    "ray==2.60.0",
+    "uv",
+];
 
 /// `cargo xtask python [--test]`: prints where the wheel lies, or tests it.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
@@ -58,7 +68,8 @@ fn make(plimsoll: &Path) -> Result<PathBuf> {
     Ok(wheel.path())
 }
 
-/// Installs the wheel as a user does, and runs the package's tests and stubtest with it.
+/// Installs the wheel as a user does, and runs the package's tests, stubtest and the notebook with
+/// it.
 fn test(wheel: &Path) -> Result<()> {
     let environment = environment("test", TESTS)?;
     let mut pip = process::program(environment.join("bin/pip"));
@@ -77,7 +88,10 @@ fn test(wheel: &Path) -> Result<()> {
     let mut stubs = process::program(&python);
     process::succeed(stubs.args(["-m", "mypy.stubtest", "plimsoll._native"]))?;
     let mut types = process::program(&python);
-    process::succeed(types.args(["-m", "mypy", "--strict", "--package", "plimsoll"]))
+    types.args(["-m", "mypy", "--strict", "--package", "plimsoll"]);
+    process::succeed(types.args(["--config-file", "python/pyproject.toml"]))?;
+    let mut notebook = process::program(environment.join("bin/jupyter-execute"));
+    process::succeed(notebook.arg("docs/python.ipynb"))
 }
 
 /// A virtual environment below `target/python` with these packages.

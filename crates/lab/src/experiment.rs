@@ -16,7 +16,7 @@ use crate::store::{Store, StoreError};
 use answer::bench::{Bench, BenchError, Progress, Run};
 use answer::run::{RunId, outcome, provenance};
 pub use more::{More, Repeats};
-use side_by_side::side_by_side;
+pub use side_by_side::side_by_side;
 use study::record::{self, Record};
 use study::{NoSuchArm, Study};
 

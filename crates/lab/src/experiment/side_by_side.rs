@@ -5,7 +5,10 @@ use std::thread;
 
 /// Does `one` with each thing, this many at a time; they begin in their order. The first error
 /// keeps further ones from beginning.
-pub(super) fn side_by_side<T: Sync, R: Send, E: Send>(
+///
+/// # Errors
+/// The first in the order of the things.
+pub fn side_by_side<T: Sync, R: Send, E: Send>(
     things: &[T],
     at_a_time: usize,
     one: impl Fn(&T) -> Result<R, E> + Sync,
