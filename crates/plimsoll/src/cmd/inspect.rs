@@ -193,7 +193,7 @@ const READINGS: usize = 5;
 
 /// Reads this machine now. Its files are read one after the other while memory moves; a reading in
 /// which they agree is taken, or else the last.
-fn frame() -> Frame {
+pub(super) fn frame() -> Frame {
     let read = || host::read::full(&Root::default(), host::facts::since_boot());
     let agrees = |frame: &Frame| {
         let capture = Capture {
