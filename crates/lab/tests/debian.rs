@@ -25,6 +25,8 @@ mod plans;
 mod record;
 #[path = "debian/trees.rs"]
 mod trees;
+#[path = "debian/trials.rs"]
+mod trials;
 #[path = "../../plimsoll/tests/plans/values.rs"]
 mod values;
 
