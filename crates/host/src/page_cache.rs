@@ -11,6 +11,7 @@ mod ask;
 mod group;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::mpsc::{self, Sender};
@@ -26,7 +27,7 @@ use crate::mounts::{Found, Local};
 use crate::{Root, processes};
 
 /// The most files that are kept.
-const MOST: usize = 1 << 20;
+const MOST: usize = 1 << 18;
 
 /// Its device and number.
 type Inode = ((u32, u32), u64);
@@ -37,7 +38,7 @@ struct Part {
     program: String,
     group: String,
     /// The files that it has; pages where it is the first that was seen with it.
-    files: Vec<(Inode, Option<CachedFile>)>,
+    files: BTreeMap<Inode, Option<CachedFile>>,
     left_out: LeftOut,
 }
 
@@ -101,18 +102,10 @@ impl Looking {
             return;
         }
         for pid in processes::all(&self.root) {
-            let is_cut = self.is_over();
-            let part = if is_cut {
-                Part::default()
-            } else {
-                self.process(pid)
-            };
-            let is_cut = is_cut || part.left_out.is_cut;
-            let left_out = LeftOut {
-                is_cut,
-                ..part.left_out
-            };
-            if send.send(Part { left_out, ..part }).is_err() || is_cut {
+            let mut part = self.process(pid);
+            let is_over = self.is_over();
+            part.left_out.is_cut |= is_over;
+            if send.send(part).is_err() || is_over {
                 return;
             }
         }
@@ -147,7 +140,9 @@ impl Looking {
             Err(error) if processes::is_gone(&error) => return part,
             Err(_) => part.left_out.processes += 1,
         }
-        let mapped = maps::parse("maps", &text("maps")).unwrap_or_default();
+        let mapped = root.read(&format!("proc/{pid}/maps"));
+        part.left_out.is_cut |= mapped.as_ref().is_err_and(is_too_large);
+        let mapped = maps::parse("maps", &mapped.unwrap_or_default()).unwrap_or_default();
         let folder = root.join(&format!("proc/{pid}/map_files"));
         let mut inodes = BTreeSet::new();
         let of_files = mapped
@@ -237,7 +232,7 @@ impl Looking {
             };
             first = Some(cached(path, pages, part));
         }
-        part.files.push((inode, first));
+        part.files.entry(inode).or_insert(first);
     }
 }
 
@@ -247,6 +242,11 @@ fn is_of_kernel(stat: &str) -> bool {
     let rest = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
     let flags = rest.split_whitespace().nth(6);
     flags.is_some_and(|it| it.parse::<u64>().is_ok_and(|it| it & PF_KTHREAD != 0))
+}
+
+/// Whether there is more of it than is read.
+fn is_too_large(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::FileTooLarge
 }
 
 fn cached(path: String, pages: Pages, part: &Part) -> CachedFile {
@@ -278,6 +278,7 @@ impl Collected {
         all.refused += part.left_out.refused;
         all.served += part.left_out.served;
         all.leased += part.left_out.leased;
+        all.overlaid += part.left_out.overlaid;
         all.is_cut |= part.left_out.is_cut;
         for (inode, file) in part.files {
             if let Some(file) = file {

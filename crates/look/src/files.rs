@@ -71,9 +71,11 @@ struct Without {
     refused: usize,
     /// Open files that another program or machine serves, or on a mount that is not in sight.
     served: usize,
+    /// Files of an overlayfs, as containers have them.
+    overlaid: usize,
     /// Files with a lease.
     leased: usize,
-    /// Whether the time was over before all was looked at.
+    /// Whether the time was over before all was looked at, or there was too much of it.
     cut: bool,
 }
 
@@ -217,6 +219,7 @@ impl Without {
             processes: left_out.processes,
             refused: left_out.refused,
             served: left_out.served,
+            overlaid: left_out.overlaid,
             leased: left_out.leased,
             cut: left_out.is_cut,
         }
@@ -231,8 +234,9 @@ impl Without {
                 Some(reason) => format!("No file is shown: {reason}."),
                 None => rest,
             }),
-            self.cut
-                .then(|| "Not all: the time was over before all was looked at.".to_owned()),
+            self.cut.then(|| {
+                "Not all: there was no time to look at more, or too much of it.".to_owned()
+            }),
             counted(
                 self.processes,
                 "processes do not show their files to this user; root sees all.",
@@ -245,6 +249,11 @@ impl Without {
                 self.served,
                 "open files were not asked: another program or machine serves them, or their \
                  mount is not in sight.",
+            ),
+            counted(
+                self.overlaid,
+                "files of containers are not shown: on an overlayfs the pages are those of the \
+                 file below. Their control groups have them.",
             ),
             counted(
                 self.leased,

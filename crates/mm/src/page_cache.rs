@@ -72,8 +72,10 @@ pub struct LeftOut {
     pub refused: usize,
     /// Open files on a mount that another program or machine serves, or that is not in sight.
     pub served: usize,
+    /// Files of an overlayfs: their pages are those of the files below it, and not counted.
+    pub overlaid: usize,
     /// Files with a lease, which their holder would lose when they are opened.
     pub leased: usize,
-    /// Whether the time was over before all processes were looked at.
+    /// Whether the time was over before all was looked at, or there was too much of it.
     pub is_cut: bool,
 }

@@ -16,8 +16,9 @@ const CACHESTAT: std::ffi::c_long = 451;
 /// What one call looks at: 2^20 pages of 4 KiB, some ten milliseconds where all are in memory.
 const AT_ONCE: u64 = 4 << 30;
 
-/// `TMPFS_MAGIC`.
+/// `TMPFS_MAGIC` and `OVERLAYFS_SUPER_MAGIC`.
 const TMPFS: u64 = 0x0102_1994;
+const OVERLAYFS: u64 = 0x794c_7630;
 
 /// What is known of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +35,8 @@ pub(super) struct Pages {
 pub(super) enum Answer {
     Pages(Pages),
     Leased,
+    /// Its pages belong to a file below it.
+    Overlaid,
     /// This user may not know it.
     Refused,
     /// It is gone, or its file system has no pages to count.
@@ -52,6 +55,7 @@ impl Answer {
                 return Some(pages);
             }
             Self::Leased => left_out.leased += 1,
+            Self::Overlaid => left_out.overlaid += 1,
             Self::Refused => left_out.refused += 1,
             Self::Nothing => {}
         }
@@ -92,6 +96,9 @@ pub(super) fn pages(found: &Found, page: PageSize, is_over: &dyn Fn() -> bool) -
         Err(error) => return of_error(&error),
     };
     let kind = rustix::fs::fstatfs(&file).map_or(0, |it| it.f_type as u64);
+    if kind == OVERLAYFS {
+        return Answer::Overlaid;
+    }
     let mut pages = Pages {
         is_shared_memory: kind == TMPFS,
         size: Bytes(found.size()),
