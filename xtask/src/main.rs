@@ -121,8 +121,8 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "trials",
-        about: "trials of a known effect, and trials that are killed, in VMs (--seeds N, --kills N, \
-                --seed S)",
+        about: "trials of a known effect, and trials that are killed, in VMs (--seeds N, \
+                --kills N, --seed S)",
         run: debian::trials,
     },
     Command {
