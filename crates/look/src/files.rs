@@ -2,6 +2,7 @@
 
 use mm::page_cache::{CachedFile, Group, LeftOut, PageCache, Program};
 use mm::snapshot::Snapshot;
+use mm::text::counted;
 use mm::units::Bytes;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -109,7 +110,8 @@ impl Files {
         if let Some(bytes) = self.page_cache_bytes {
             page.amount("page cache", bytes, "pages of files: Cached without Shmem");
         }
-        let about = format!("in {} files that processes have", self.found_files);
+        let files = counted(self.found_files as u64, "file");
+        let about = format!("in {files} that processes have");
         if self.left_out.reason.is_none() {
             page.amount("open or mapped", self.found_bytes, &about);
         }
@@ -227,7 +229,15 @@ impl Without {
 
     /// What is missing, and the way to it where there is one.
     fn notes(&self) -> Vec<String> {
-        let counted = |count: usize, what: &str| (count > 0).then(|| format!("{count} {what}"));
+        let some = |count: usize, one: &str, about: &str| {
+            (count > 0).then(|| format!("{} {about}", counted(count as u64, one)))
+        };
+        let processes = (self.processes > 0).then(|| {
+            format!(
+                "Hidden from this user: the files of {} of the processes; root sees all.",
+                self.processes
+            )
+        });
         let rest = "The rest is of files that no process has open.".to_owned();
         let notes = [
             Some(match &self.reason {
@@ -237,27 +247,28 @@ impl Without {
             self.cut.then(|| {
                 "Not all: there was no time to look at more, or too much of it.".to_owned()
             }),
-            counted(
-                self.processes,
-                "processes do not show their files to this user; root sees all.",
-            ),
-            counted(
+            processes,
+            some(
                 self.refused,
-                "files do not show their pages to this user; root sees them.",
+                "file",
+                "whose pages are hidden from this user; root sees them.",
             ),
-            counted(
+            some(
                 self.served,
-                "open files were not asked: another program or machine serves them, or their \
-                 mount is not in sight.",
+                "open file",
+                "not asked: another program or machine serves them, or their mount is not in \
+                 sight.",
             ),
-            counted(
+            some(
                 self.overlaid,
-                "files of containers are not shown: on an overlayfs the pages are those of the \
-                 file below. Their control groups have them.",
+                "file",
+                "of containers not shown: on an overlayfs the pages are those of the file below. \
+                 Their control groups have them.",
             ),
-            counted(
+            some(
                 self.leased,
-                "files have a lease, which opening them would break.",
+                "file",
+                "with a lease, which opening would break: not asked.",
             ),
         ];
         notes.into_iter().flatten().collect()
@@ -348,13 +359,13 @@ mod tests {
             "{text}"
         );
         for part in [
-            "page cache            1 GiB",
-            "open or mapped      300 MiB  in 1 files",
-            "300 MiB           -      4 KiB  postgres-wi +2   ../deep/deep/",
+            "page cache                     1 GiB",
+            "open or mapped               300 MiB  in 1 file that",
+            "300 MiB           -      4 KiB  postgres-wit +2  ..ep/deep/",
             "300 MiB      1  postgres",
             "1 GiB              -  /db",
-            "7 processes do not show their files",
-            "2 open files were not asked",
+            "the files of 7 of the processes",
+            "2 open files not asked",
         ] {
             assert!(text.contains(part), "{part}: {text}");
         }
