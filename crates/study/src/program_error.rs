@@ -143,7 +143,7 @@ impl Interval {
         arms: 0,
     };
 
-    /// Wider by what a sample of so many pages of the memory adds.
+    /// Wider by what a sample of that many pages of the memory adds.
     #[must_use]
     pub fn of_sample(self, of: Of, pages: u64) -> Self {
         let error = OF_SAMPLE[usize::from(of == Of::Time)] / pages.max(1) as f64;
