@@ -7,6 +7,8 @@
 mod catalogue;
 #[path = "debian/changes.rs"]
 mod changes;
+#[path = "debian/curve.rs"]
+mod curve;
 #[path = "debian/cuts.rs"]
 mod cuts;
 #[path = "debian/guard_cuts.rs"]
