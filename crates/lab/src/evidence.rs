@@ -5,6 +5,7 @@
 
 mod archive;
 mod folder;
+pub mod hosts;
 mod intake;
 mod packed;
 

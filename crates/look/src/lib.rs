@@ -17,6 +17,7 @@ pub mod explain;
 pub mod fact;
 pub mod figures;
 pub mod findings;
+pub mod fleet;
 mod flush;
 mod huge_pages;
 mod interval;

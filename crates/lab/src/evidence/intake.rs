@@ -19,6 +19,9 @@ pub struct Found {
     pub name: String,
     /// Its frames, the note of what was taken in the first.
     pub frames: Vec<Frame>,
+    /// What its machine calls itself, where it has files beside a capture that say so. No frame
+    /// keeps it.
+    pub host: Option<String>,
 }
 
 /// Text that is kept of one piece of evidence, by its [`weight`].
@@ -85,6 +88,9 @@ pub enum EvidenceError {
     /// A folder that the kernel makes.
     #[error("this machine's own {0}: inspect without an argument reads it")]
     Live(&'static str),
+    /// More hosts or members than are looked at.
+    #[error("more than {0} {1}: split it")]
+    TooMany(usize, &'static str),
     /// Nothing of it is known.
     #[error(
         "nothing here is known: {0}; known are captures and records, folders and archives with \
@@ -106,6 +112,7 @@ pub(super) struct Intake {
     left: packed::Left,
     /// Files in which nothing is known.
     pub(super) unknown: usize,
+    pub(super) host: Option<String>,
 }
 
 impl Intake {
@@ -236,7 +243,8 @@ impl Intake {
             return Err(EvidenceError::Nothing(nearest(&self.readings)));
         }
         gather::add_note(&mut frames, &note);
-        Ok(Found { name, frames })
+        let host = self.host;
+        Ok(Found { name, frames, host })
     }
 }
 

@@ -4,6 +4,8 @@ use std::cell::Cell;
 use std::io::{self, Cursor, Read};
 use std::rc::Rc;
 
+use mm::units::Bytes;
+
 /// Bytes to which one piece of evidence may expand, whether they are kept or not.
 pub const EXPANDED: u64 = 2 << 30;
 
@@ -35,11 +37,21 @@ const HEAD: usize = 512;
 
 /// Bytes to which what follows may still expand: an archive may hold many that are compressed.
 #[derive(Clone)]
-pub(super) struct Left(Rc<Cell<u64>>);
+pub(super) struct Left {
+    left: Rc<Cell<u64>>,
+    most: u64,
+}
+
+impl Left {
+    pub(super) fn of(most: u64) -> Self {
+        let left = Rc::new(Cell::new(most));
+        Self { left, most }
+    }
+}
 
 impl Default for Left {
     fn default() -> Self {
-        Self(Rc::new(Cell::new(EXPANDED)))
+        Self::of(EXPANDED)
     }
 }
 
@@ -109,10 +121,13 @@ struct Bounded<R> {
 impl<R: Read> Read for Bounded<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.inner.read(buffer)?;
-        let Left(left) = &self.left;
+        let Left { left, most } = &self.left;
         match left.get().checked_sub(read as u64) {
             Some(rest) => left.set(rest),
-            None => return Err(io::Error::other("it expands to more than 2 GiB")),
+            None => {
+                let why = format!("it expands to more than {}", Bytes(*most));
+                return Err(io::Error::other(why));
+            }
         }
         Ok(read)
     }
@@ -128,7 +143,7 @@ mod tests {
         let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
         gzip.write_all(&[b'x'; 6000]).unwrap();
         let bytes = gzip.finish().unwrap();
-        let left = Left(Rc::new(Cell::new(10_000)));
+        let left = Left::of(10_000);
         let expand = || {
             let (mut whole, _) = open(Box::new(&bytes[..]), &left)?;
             io::copy(&mut whole, &mut io::sink())

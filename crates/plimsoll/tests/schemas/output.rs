@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::schema::Schema;
 
 /// The schemas, and the `schema` that each one's documents say.
-const SCHEMAS: [&str; 20] = [
+const SCHEMAS: [&str; 22] = [
     "advice",
     "apply",
     "calibration",
@@ -19,6 +19,8 @@ const SCHEMAS: [&str; 20] = [
     "explain-all",
     "explain-proposed",
     "fidelity",
+    "fleet",
+    "fleet-host",
     "guard-check",
     "guard-events",
     "guard-status",

@@ -1,0 +1,168 @@
+//! Packages as they are used: installed, upgraded and removed, each in a root of its own with
+//! busybox and nothing else, and run there.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail, ensure};
+
+use super::folder;
+use super::list::UNIT;
+use crate::process;
+
+/// A package manager that works on a root.
+struct Manager {
+    /// How its packages end.
+    ends: &'static str,
+    program: &'static str,
+    /// What it keeps its records in, below the root.
+    folders: &'static [&'static str],
+    files: &'static [&'static str],
+    root: fn(&mut Command, &Path),
+    install: &'static [&'static str],
+    remove: &'static [&'static str],
+    unit: Option<&'static str>,
+}
+
+const MANAGERS: [Manager; 3] = [
+    Manager {
+        ends: ".deb",
+        program: "dpkg",
+        folders: &[
+            "var/lib/dpkg/updates",
+            "var/lib/dpkg/info",
+            "var/lib/dpkg/triggers",
+        ],
+        files: &["var/lib/dpkg/status"],
+        root: |dpkg, root| {
+            dpkg.arg("--root").arg(root).args(["--log", "/dev/null"]);
+        },
+        install: &["--install"],
+        remove: &["--purge", "plimsoll"],
+        unit: Some("usr/lib/systemd/system/plimsoll-guard.service"),
+    },
+    Manager {
+        ends: ".rpm",
+        program: "rpm",
+        folders: &["var/lib/rpm"],
+        files: &[],
+        root: |rpm, root| {
+            rpm.arg("--root")
+                .arg(root)
+                .args(["--force-debian", "--dbpath", "/var/lib/rpm"]);
+        },
+        install: &["--upgrade", "--replacepkgs"],
+        remove: &["--erase", "plimsoll"],
+        unit: Some(UNIT),
+    },
+    Manager {
+        ends: ".pkg.tar.zst",
+        program: "pacman",
+        folders: &["var/lib/pacman", "var/cache/pacman/pkg", "var/log", "tmp"],
+        files: &[],
+        root: |pacman, root| {
+            pacman
+                .arg("--root")
+                .arg(root)
+                .args(["--noconfirm", "--config", "/dev/null"]);
+        },
+        install: &["--upgrade"],
+        remove: &["--remove", "plimsoll"],
+        unit: Some(UNIT),
+    },
+];
+
+/// What a user may have made, which only a purge takes away.
+const OURS: &str = "etc/plimsoll/guard.toml";
+
+/// Tries each of the packages that a manager of this machine can install, as root.
+pub(super) fn all(packages: &[PathBuf]) -> Result<()> {
+    for manager in &MANAGERS {
+        let package = packages
+            .iter()
+            .find(|path| path.to_string_lossy().ends_with(manager.ends));
+        let package = package.with_context(|| format!("there is no {}", manager.ends))?;
+        let mut is_there = process::program(manager.program);
+        if is_there.arg("--version").output().is_err() {
+            println!(
+                "skipped: {} is missing: {} not tried",
+                manager.program, manager.ends
+            );
+            continue;
+        }
+        let name = manager.program;
+        manager
+            .tried(package)
+            .with_context(|| format!("{name}: {}", package.display()))?;
+        println!("{name}: installed, run, installed over itself and removed");
+    }
+    Ok(())
+}
+
+impl Manager {
+    fn tried(&self, package: &Path) -> Result<()> {
+        let root = self.made()?;
+        for _ in ["new", "over itself"] {
+            self.asked(&root, self.install, Some(package))?;
+            self.runs(&root)?;
+        }
+        fs::create_dir_all(root.join("etc/plimsoll"))?;
+        fs::write(root.join(OURS), "")?;
+        self.asked(&root, self.remove, None)?;
+        ensure!(!root.join("usr/bin/plimsoll").exists(), "the command stays");
+        let is_purged = self.remove[0] == "--purge";
+        ensure!(
+            root.join(OURS).exists() != is_purged,
+            "{OURS}: a purge alone takes it away"
+        );
+        Ok(fs::remove_dir_all(root)?)
+    }
+
+    /// A root with a shell and no package.
+    fn made(&self) -> Result<PathBuf> {
+        let root = folder().join("roots").join(self.program);
+        if root.exists() {
+            fs::remove_dir_all(&root)?;
+        }
+        for below in ["bin", "usr/bin", "dev", "etc"].iter().chain(self.folders) {
+            fs::create_dir_all(root.join(below))?;
+        }
+        for file in self.files {
+            fs::write(root.join(file), "")?;
+        }
+        let busybox = ["/bin/busybox", "/usr/bin/busybox"].map(Path::new);
+        let busybox = busybox.into_iter().find(|path| path.exists());
+        let busybox = busybox.context("there is no busybox (apt-get install busybox-static)")?;
+        fs::copy(busybox, root.join("bin/busybox"))?;
+        let install = ["/bin/busybox", "--install", "-s", "/bin"];
+        process::succeed(process::program("chroot").arg(&root).args(install))
+            .context("busybox must be static: apt-get install busybox-static")?;
+        Ok(root)
+    }
+
+    fn asked(&self, root: &Path, words: &[&str], package: Option<&Path>) -> Result<()> {
+        let mut manager = process::program(self.program);
+        (self.root)(&mut manager, root);
+        manager.args(words).args(package);
+        let output = manager
+            .output()
+            .with_context(|| process::describe(&manager))?;
+        if !output.status.success() {
+            let said = String::from_utf8_lossy(&output.stderr);
+            bail!("{}: {}: {said}", process::describe(&manager), output.status);
+        }
+        Ok(())
+    }
+
+    /// Whether what was installed works there.
+    fn runs(&self, root: &Path) -> Result<()> {
+        for program in ["/usr/bin/plimsoll", "/usr/bin/plimsoll-guard"] {
+            let mut run = process::program("chroot");
+            process::succeed(run.arg(root).args([program, "--version"]))?;
+        }
+        let unit = self.unit.is_none_or(|unit| root.join(unit).exists());
+        ensure!(unit, "the guard's unit is missing");
+        Ok(())
+    }
+}
