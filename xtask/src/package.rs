@@ -10,6 +10,7 @@ mod date;
 mod image;
 mod list;
 mod nfpm;
+mod place;
 mod tarball;
 mod tried;
 
@@ -19,8 +20,8 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use anyhow::{Context, Result, bail};
-use sha2::{Digest, Sha256};
 
+use self::place::{Place, folder, hex};
 use crate::tools::Tool;
 use crate::{binary, process, sbom, tree};
 
@@ -33,12 +34,8 @@ const CARGO_DEB: Tool = Tool {
 /// `cargo xtask package [--test]`: prints where the packages lie.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let packages = match arguments {
-        [] => all(&binary::both()?)?,
-        [flag] if flag == "--test" => {
-            let packages = all(&binary::both()?)?;
-            tried::all(&packages)?;
-            packages
-        }
+        [] => all(&binary::both()?, &Place::usual())?,
+        [flag] if flag == "--test" => test(&binary::both()?)?,
         _ => bail!("package takes --test or nothing"),
     };
     for package in packages {
@@ -47,31 +44,44 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// Where the packages lie.
-fn folder() -> PathBuf {
-    tree::root().join("target/package")
+/// Makes the packages twice, which must be the same bytes, and installs, upgrades and removes them.
+fn test(plimsoll: &Path) -> Result<Vec<PathBuf>> {
+    let packages = all(plimsoll, &Place::usual())?;
+    let again = all(plimsoll, &Place::of("again", "1")?)?;
+    let sums = |packages: &[PathBuf]| fs::read_to_string(&packages[packages.len() - 1]);
+    if sums(&packages)? != sums(&again)? {
+        bail!("made twice, the packages differ: see SHA256SUMS in target/package and below again");
+    }
+    tried::all(&packages, &all(plimsoll, &Place::of("next", "2")?)?)?;
+    Ok(packages)
 }
 
-/// Packages the command, which was built, and what lies beside it, in every form.
-fn all(plimsoll: &Path) -> Result<Vec<PathBuf>> {
-    let deb = make(plimsoll)?;
-    let list = list::staged(plimsoll)?;
+/// Packages the command, which was built, and what lies beside it, in every form; the sums last.
+fn all(plimsoll: &Path, place: &Place) -> Result<Vec<PathBuf>> {
+    let deb = debian(plimsoll, place)?;
+    let list = list::staged(plimsoll, place)?;
     let mut packages = vec![deb.clone(), deb.with_extension("cdx.json")];
-    packages.extend(nfpm::make(&list)?);
-    packages.push(tarball::make(&list, triple(plimsoll)?)?);
-    packages.push(image::make(&list)?);
-    packages.push(sums(&packages)?);
+    packages.extend(nfpm::make(&list, place)?);
+    packages.push(tarball::make(&list, triple(plimsoll)?, place)?);
+    packages.push(image::make(&list, place)?);
+    packages.push(sums(&packages, place)?);
     Ok(packages)
+}
+
+/// Makes the Debian package, where it usually lies.
+pub(crate) fn make(plimsoll: &Path) -> Result<PathBuf> {
+    debian(plimsoll, &Place::usual())
 }
 
 /// Makes the Debian package, and beside it what it is built from, as a CycloneDX document
 /// (`.cdx.json`).
-pub(crate) fn make(plimsoll: &Path) -> Result<PathBuf> {
+fn debian(plimsoll: &Path, place: &Place) -> Result<PathBuf> {
     complete(plimsoll)?;
     let mut deb = process::program(CARGO_DEB.installed()?);
     deb.args(["deb", "--no-build", "--strip", "--package", "plimsoll"]);
     deb.args(["--target", triple(plimsoll)?]);
-    deb.arg("--output").arg(folder().join(""));
+    deb.args(["--deb-revision", place.revision]);
+    deb.arg("--output").arg(place.folder.join(""));
     deb.env("SOURCE_DATE_EPOCH", date::epoch()?.to_string());
     let output = deb.stderr(Stdio::inherit()).output();
     let output = output.with_context(|| process::describe(&deb))?;
@@ -84,22 +94,16 @@ pub(crate) fn make(plimsoll: &Path) -> Result<PathBuf> {
 }
 
 /// Writes `SHA256SUMS`, as `sha256sum --check` reads it.
-fn sums(packages: &[PathBuf]) -> Result<PathBuf> {
+fn sums(packages: &[PathBuf], place: &Place) -> Result<PathBuf> {
     let mut text = String::new();
     for package in packages {
         let name = package.file_name().context("a package has a name")?;
         let sum = hex(&fs::read(package)?);
         writeln!(text, "{sum}  {}", name.to_string_lossy())?;
     }
-    let path = folder().join("SHA256SUMS");
+    let path = place.folder.join("SHA256SUMS");
     fs::write(&path, text)?;
     Ok(path)
-}
-
-/// The SHA-256 of bytes, in hexadecimal digits.
-fn hex(bytes: &[u8]) -> String {
-    let digits = Sha256::digest(bytes);
-    digits.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Writes the completions that the manifest names.
@@ -139,11 +143,5 @@ mod tests {
         let built = Path::new("/a/target/x86_64-unknown-linux-gnu/release/plimsoll");
         assert_eq!(triple(built).unwrap(), "x86_64-unknown-linux-gnu");
         assert!(triple(Path::new("plimsoll")).is_err());
-    }
-
-    #[test]
-    fn a_sum_is_that_of_sha256sum() {
-        let empty = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
-        assert_eq!(hex(b""), empty);
     }
 }

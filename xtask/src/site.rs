@@ -29,6 +29,9 @@ title = "Plimsoll"
 description = "The load line for Linux memory"
 language = "en"
 
+[build]
+use-default-preprocessors = false
+
 [output.html]
 no-section-label = true
 print.enable = false

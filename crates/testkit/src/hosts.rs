@@ -13,7 +13,8 @@ const MACHINES: [(&str, usize); 4] = [
     ("fixtures/kernels/vm-2-nodes-5.10/capture.txt", 1),
 ];
 
-/// A tunable's file, what nearly all hosts have there, and what one of so many has.
+/// A tunable's file, what nearly all hosts have there, what the others have, and how many hosts there
+/// are for one of these.
 const SETTINGS: [(&str, &str, &str, u64); 4] = [
     ("proc/sys/vm/swappiness", "10", "60", 50),
     ("proc/sys/vm/dirty_ratio", "20", "80", 100),

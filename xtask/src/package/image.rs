@@ -10,8 +10,8 @@ use flate2::write::GzEncoder;
 use serde_json::{Value, json};
 
 use super::list::List;
+use super::place::{Place, hex};
 use super::tarball::Archive;
-use super::{folder, hex};
 
 /// What of the list is in it.
 const COMMAND: &str = "usr/bin/plimsoll";
@@ -20,7 +20,7 @@ const COMMAND: &str = "usr/bin/plimsoll";
 const NOBODY: &str = "65534:65534";
 
 /// Makes it; where it lies.
-pub(super) fn make(list: &List) -> Result<PathBuf> {
+pub(super) fn make(list: &List, place: &Place) -> Result<PathBuf> {
     let command = list.files.iter().find(|file| file.to == COMMAND);
     let command = command.context("the command is in the list")?;
     let mut layer = Archive::new(Vec::new())?;
@@ -62,7 +62,9 @@ pub(super) fn make(list: &List) -> Result<PathBuf> {
         "mediaType": "application/vnd.oci.image.index.v1+json",
         "manifests": [named],
     }))?;
-    let path = folder().join(format!("plimsoll-{}.oci.tar", list.version));
+    let path = place
+        .folder
+        .join(format!("plimsoll-{}.oci.tar", list.version));
     let mut image = Archive::new(File::create(&path)?)?;
     image.add("oci-layout", 0o644, br#"{"imageLayoutVersion":"1.0.0"}"#)?;
     image.add("index.json", 0o644, &index)?;

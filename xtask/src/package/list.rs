@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
-use super::{date, folder};
+use super::date;
+use super::place::Place;
 use crate::{process, tree};
 
 /// The manifest's folder, from which its paths begin.
@@ -33,7 +34,7 @@ pub(super) struct Staged {
 }
 
 /// Stages all that the manifest lists and what cargo-deb adds by itself: licence and unit.
-pub(super) fn staged(plimsoll: &Path) -> Result<List> {
+pub(super) fn staged(plimsoll: &Path, place: &Place) -> Result<List> {
     let root = tree::root();
     let manifest = table(&root.join(MANIFEST).join("Cargo.toml"))?;
     let workspace = table(&root.join("Cargo.toml"))?;
@@ -57,7 +58,7 @@ pub(super) fn staged(plimsoll: &Path) -> Result<List> {
     ] {
         files.push((root.join(source), to.to_owned(), 0o644));
     }
-    let place = folder().join("stage");
+    let place = place.folder.join("stage");
     if place.exists() {
         fs::remove_dir_all(&place)?;
     }

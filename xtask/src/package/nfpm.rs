@@ -7,26 +7,27 @@ use std::process::Stdio;
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 
+use super::date;
 use super::list::{List, UNIT};
-use super::{date, folder};
+use super::place::Place;
 use crate::{process, tree};
 
 const VERSION: &str = "2.45.2";
 const MODULE: &str = "github.com/goreleaser/nfpm/v2/cmd/nfpm";
 
 /// Makes them; where each lies.
-pub(super) fn make(list: &List) -> Result<Vec<PathBuf>> {
+pub(super) fn make(list: &List, place: &Place) -> Result<Vec<PathBuf>> {
     let program = installed()?;
     let packages = ["rpm", "apk", "archlinux"].iter().map(|packager| {
-        let config = folder().join(format!("{packager}.nfpm.json"));
+        let config = place.folder.join(format!("{packager}.nfpm.json"));
         // JSON is YAML, which it reads.
         fs::write(
             &config,
-            serde_json::to_string_pretty(&described(list, packager))?,
+            serde_json::to_string_pretty(&described(list, packager, place.revision))?,
         )?;
         let mut nfpm = process::program(&program);
         nfpm.args(["package", "--packager", packager, "--config"]);
-        nfpm.arg(&config).arg("--target").arg(folder().join(""));
+        nfpm.arg(&config).arg("--target").arg(place.folder.join(""));
         nfpm.env("SOURCE_DATE_EPOCH", date::epoch()?.to_string());
         let output = nfpm.stderr(Stdio::inherit()).output();
         let output = output.with_context(|| process::describe(&nfpm))?;
@@ -58,7 +59,7 @@ fn installed() -> Result<PathBuf> {
     Ok(program)
 }
 
-fn described(list: &List, packager: &str) -> Value {
+fn described(list: &List, packager: &str, revision: &str) -> Value {
     let has_systemd = packager != "apk";
     let files = list
         .files
@@ -76,7 +77,7 @@ fn described(list: &List, packager: &str) -> Value {
         "arch": std::env::consts::ARCH.replace("x86_64", "amd64").replace("aarch64", "arm64"),
         "platform": "linux",
         "version": list.version,
-        "release": "1",
+        "release": revision,
         "maintainer": list.maintainer,
         "description": format!("{}\n{}", list.summary, list.description),
         "license": list.licence,

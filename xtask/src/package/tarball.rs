@@ -9,13 +9,14 @@ use anyhow::Result;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
+use super::date;
 use super::list::{List, UNIT};
-use super::{date, folder};
+use super::place::Place;
 
 /// Makes it; where it lies.
-pub(super) fn make(list: &List, triple: &str) -> Result<PathBuf> {
+pub(super) fn make(list: &List, triple: &str, place: &Place) -> Result<PathBuf> {
     let name = format!("plimsoll-{}-{triple}", list.version);
-    let path = folder().join(format!("{name}.tar.gz"));
+    let path = place.folder.join(format!("{name}.tar.gz"));
     let mut archive = Archive::new(GzEncoder::new(File::create(&path)?, Compression::best()))?;
     for file in &list.files {
         let to = match file.to.as_str() {

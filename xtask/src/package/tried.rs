@@ -7,8 +7,8 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail, ensure};
 
-use super::folder;
 use super::list::UNIT;
+use super::place::folder;
 use crate::process;
 
 /// A package manager that works on a root.
@@ -52,7 +52,7 @@ const MANAGERS: [Manager; 3] = [
                 .arg(root)
                 .args(["--force-debian", "--dbpath", "/var/lib/rpm"]);
         },
-        install: &["--upgrade", "--replacepkgs"],
+        install: &["--upgrade"],
         remove: &["--erase", "plimsoll"],
         unit: Some(UNIT),
     },
@@ -76,13 +76,10 @@ const MANAGERS: [Manager; 3] = [
 /// What a user may have made, which only a purge takes away.
 const OURS: &str = "etc/plimsoll/guard.toml";
 
-/// Tries each of the packages that a manager of this machine can install, as root.
-pub(super) fn all(packages: &[PathBuf]) -> Result<()> {
+/// Tries each of the packages that a manager of this machine can install, as root, and those of the
+/// next revision over them.
+pub(super) fn all(packages: &[PathBuf], next: &[PathBuf]) -> Result<()> {
     for manager in &MANAGERS {
-        let package = packages
-            .iter()
-            .find(|path| path.to_string_lossy().ends_with(manager.ends));
-        let package = package.with_context(|| format!("there is no {}", manager.ends))?;
         let mut is_there = process::program(manager.program);
         if is_there.arg("--version").output().is_err() {
             println!(
@@ -92,18 +89,25 @@ pub(super) fn all(packages: &[PathBuf]) -> Result<()> {
             continue;
         }
         let name = manager.program;
-        manager
-            .tried(package)
-            .with_context(|| format!("{name}: {}", package.display()))?;
-        println!("{name}: installed, run, installed over itself and removed");
+        let tried = manager.tried(manager.own(packages)?, manager.own(next)?);
+        tried.with_context(|| name.to_owned())?;
+        println!("{name}: installed, run, upgraded, run and removed");
     }
     Ok(())
 }
 
 impl Manager {
-    fn tried(&self, package: &Path) -> Result<()> {
+    /// Its package among those.
+    fn own<'a>(&self, packages: &'a [PathBuf]) -> Result<&'a Path> {
+        let mut packages = packages.iter();
+        let own = packages.find(|path| path.to_string_lossy().ends_with(self.ends));
+        let own = own.with_context(|| format!("there is no {}", self.ends))?;
+        Ok(own)
+    }
+
+    fn tried(&self, package: &Path, next: &Path) -> Result<()> {
         let root = self.made()?;
-        for _ in ["new", "over itself"] {
+        for package in [package, next] {
             self.asked(&root, self.install, Some(package))?;
             self.runs(&root)?;
         }

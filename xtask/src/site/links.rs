@@ -8,17 +8,31 @@ use anyhow::Result;
 
 use crate::tree;
 
-/// The files of the checkout that a document links to, by their paths from its root.
+/// The files of the checkout that a document links to, by their paths from its root; of a folder
+/// those that lie in it.
 pub(super) fn below_root(path: &str, text: &str) -> Vec<String> {
     let folder = Path::new(path).parent().unwrap_or(Path::new(""));
     let links = text.split("](").skip(1);
     let links = links.filter_map(|rest| rest.split([')', '#', ' ']).next());
     let files = links.filter(|link| !link.is_empty() && !is_elsewhere(link));
     let files = files.filter_map(|link| plain(&folder.join(link)));
+    let files = files.flat_map(|file| match tree::root().join(&file).is_dir() {
+        true => inside(&file),
+        false => vec![file],
+    });
     files
         .filter(|file| tree::root().join(file).is_file())
         .filter_map(|file| Some(file.to_str()?.to_owned()))
         .collect()
+}
+
+/// What lies in a folder of the checkout.
+fn inside(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(tree::root().join(folder))
+        .into_iter()
+        .flatten();
+    let names = entries.filter_map(|entry| Some(entry.ok()?.file_name()));
+    names.map(|name| folder.join(name)).collect()
 }
 
 /// Whether a link leads out of the site.
@@ -86,7 +100,7 @@ fn leads(book: &Path, page: &Path, link: &str, pages: &BTreeMap<PathBuf, String>
         "" => Some(page.to_owned()),
         file => plain(&page.parent().unwrap_or(Path::new("")).join(file)),
     };
-    let Some(target) = target.filter(|target| book.join(target).is_file()) else {
+    let Some(target) = target.filter(|target| book.join(target).exists()) else {
         return false;
     };
     let has = |text: &String| text.contains(&format!("id=\"{place}\""));

@@ -24,7 +24,7 @@ pub const MOST: usize = 100_000;
 /// Members that are looked at in one archive: a sosreport has ten thousand.
 const MEMBERS: usize = 4_000_000;
 
-/// Bytes to which an archive of many hosts may expand.
+/// Bytes to which an archive of many hosts may expand, with all that is packed in it.
 pub const ALL_EXPANDED: u64 = 64 << 30;
 
 /// Folders that are gone down where each has but one.
@@ -153,7 +153,7 @@ struct Outline {
 impl Outline {
     /// That of a file; `None` where it is no archive.
     fn of(path: &Path) -> Result<Option<Self>, EvidenceError> {
-        let (reader, form) = open(path)?;
+        let (reader, form) = open(path, &Left::of(ALL_EXPANDED))?;
         if form != Form::Tar {
             return Ok(None);
         }
@@ -205,13 +205,13 @@ fn tidy(name: &str) -> &str {
     name.strip_prefix("./").unwrap_or(name)
 }
 
-fn open(path: &Path) -> Result<(Box<dyn Read>, Form), EvidenceError> {
+fn open(path: &Path, left: &Left) -> Result<(Box<dyn Read>, Form), EvidenceError> {
     let file = named::open(path)?;
     if file.kind != Kind::Regular {
         let why = "hosts are looked for in a folder or a regular file, which is read twice";
         return Err(EvidenceError::Nothing(why.to_owned()));
     }
-    Ok(packed::open(Box::new(file), &Left::of(ALL_EXPANDED))?)
+    Ok(packed::open(Box::new(file), left)?)
 }
 
 fn in_archive(path: &Path, outline: &Outline, take: Take<'_>) -> Result<(), EvidenceError> {
@@ -219,9 +219,11 @@ fn in_archive(path: &Path, outline: &Outline, take: Take<'_>) -> Result<(), Evid
         take(whole(path));
         return Ok(());
     }
-    let (reader, _) = open(path)?;
+    let left = Left::of(ALL_EXPANDED);
+    let (reader, _) = open(path, &left)?;
     let mut open = Open {
         shown: path.display().to_string(),
+        left,
         host: None,
         closed: HashSet::new(),
         take,
@@ -230,20 +232,26 @@ fn in_archive(path: &Path, outline: &Outline, take: Take<'_>) -> Result<(), Evid
     let end = archive::members(reader, MEMBERS, &mut |entry, name, size| {
         let name = tidy(name);
         open.member(entry, name, outline.host(name), size);
-        Ok(())
-    })?;
+        match open.goes_on {
+            true => Ok(()),
+            false => Err(EvidenceError::TooMany(MOST, "hosts")),
+        }
+    });
     open.close();
     match end {
-        _ if open.closed.len() > MOST => Err(EvidenceError::TooMany(MOST, "hosts")),
-        End::Whole => Ok(()),
-        End::BreaksOff(error) => Err(error.into()),
-        End::TooMany => Err(EvidenceError::TooMany(MEMBERS, "members")),
+        Err(_) if open.closed.len() <= MOST && !open.goes_on => Ok(()),
+        Err(error) => Err(error),
+        Ok(End::Whole) => Ok(()),
+        Ok(End::BreaksOff(error)) => Err(error.into()),
+        Ok(End::TooMany) => Err(EvidenceError::TooMany(MEMBERS, "members")),
     }
 }
 
 /// The host whose members are being read.
 struct Open<'a> {
     shown: String,
+    /// To what all may still expand.
+    left: Left,
     host: Option<Reading>,
     /// Those that were read, by hash: a name may be long.
     closed: HashSet<u64>,
@@ -262,12 +270,13 @@ impl Open<'_> {
         if self.host.as_ref().is_none_or(|open| open.name != host) {
             self.close();
         }
-        if !self.goes_on || host.starts_with('.') || host.is_empty() {
+        let last = host.rsplit('/').next().unwrap_or_default();
+        if !self.goes_on || last.starts_with('.') || last.is_empty() {
             return;
         }
         let open = self.host.get_or_insert_with(|| Reading {
             name: host.to_owned(),
-            intake: Intake::default(),
+            intake: Intake::within(&self.left),
             fault: self.closed.contains(&hash(host)).then(apart),
         });
         if open.fault.is_none() {

@@ -116,6 +116,14 @@ pub(super) struct Intake {
 }
 
 impl Intake {
+    /// One of many whose expansion is bounded together.
+    pub(super) fn within(all: &packed::Left) -> Self {
+        Self {
+            left: packed::Left::within(all),
+            ..Self::default()
+        }
+    }
+
     pub(super) fn path(&mut self, path: &Path) -> Result<(), EvidenceError> {
         let full = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         if fs::metadata(path)?.is_dir() {

@@ -40,12 +40,36 @@ const HEAD: usize = 512;
 pub(super) struct Left {
     left: Rc<Cell<u64>>,
     most: u64,
+    /// What else it counts against: that of all hosts of an archive.
+    within: Option<Rc<Left>>,
 }
 
 impl Left {
     pub(super) fn of(most: u64) -> Self {
-        let left = Rc::new(Cell::new(most));
-        Self { left, most }
+        Self {
+            left: Rc::new(Cell::new(most)),
+            most,
+            within: None,
+        }
+    }
+
+    /// As usual for one piece of evidence, as far as there is as much left of another.
+    pub(super) fn within(other: &Self) -> Self {
+        Self {
+            within: Some(Rc::new(other.clone())),
+            ..Self::default()
+        }
+    }
+
+    fn take(&self, bytes: u64) -> io::Result<()> {
+        let Some(rest) = self.left.get().checked_sub(bytes) else {
+            let why = format!("it expands to more than {}", Bytes(self.most));
+            return Err(io::Error::other(why));
+        };
+        self.left.set(rest);
+        self.within
+            .as_ref()
+            .map_or(Ok(()), |other| other.take(bytes))
     }
 }
 
@@ -121,14 +145,7 @@ struct Bounded<R> {
 impl<R: Read> Read for Bounded<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.inner.read(buffer)?;
-        let Left { left, most } = &self.left;
-        match left.get().checked_sub(read as u64) {
-            Some(rest) => left.set(rest),
-            None => {
-                let why = format!("it expands to more than {}", Bytes(*most));
-                return Err(io::Error::other(why));
-            }
-        }
+        self.left.take(read as u64)?;
         Ok(read)
     }
 }

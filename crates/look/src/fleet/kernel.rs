@@ -3,18 +3,22 @@
 use mm::release::{Span, Version};
 use mm::rules::TABLE;
 
-/// The releases whose rules are those of a kernel, in words; `None` where it is not known well
-/// enough to tell.
+/// The releases whose rules are those of a kernel, in words; the releases that it may be of, where
+/// their rules are not the same. `None` where nothing is known of it.
 pub(super) fn rules(span: Span) -> Option<String> {
-    let begins = |at: Version| TABLE.iter().any(|row| row.releases.from == at);
-    let from = TABLE.iter().map(|row| row.releases.from);
-    let from = from.filter(|from| *from <= span.from).max();
-    let to = TABLE.iter().map(|row| row.releases.to);
-    let to = to.filter(|to| *to >= span.to).min()?;
-    let since = from.filter(|from| begins(*from)).unwrap_or(Version::FIRST);
-    // A span that a new rule begins in is of no one set.
-    let changes = TABLE
-        .iter()
-        .any(|row| row.releases.from > span.from && row.releases.from <= span.to);
-    (!changes).then(|| Span { from: since, to }.to_string())
+    if span == Span::ALL {
+        return None;
+    }
+    let releases = || TABLE.iter().map(|row| row.releases);
+    let changes = releases().any(|it| it.from > span.from && it.from <= span.to);
+    let from = releases()
+        .map(|it| it.from)
+        .filter(|&from| from <= span.from);
+    let to = releases().map(|it| it.to).filter(|&to| to >= span.to);
+    let shared = Span {
+        from: from.max().unwrap_or(Version::FIRST),
+        to: to.min().unwrap_or(Version::LAST),
+    };
+    let rules = if changes { span } else { shared };
+    Some(rules.to_string())
 }

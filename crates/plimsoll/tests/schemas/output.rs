@@ -409,3 +409,26 @@ fn a_plan_and_the_changes_of_this_machine_are_as_their_schemas_say() {
     assert_is("changes", &["status", "--json"], &here);
     assert_is("changes", &["history", "--json"], &here);
 }
+
+#[test]
+fn hosts_and_all_of_them_are_as_their_schemas() {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
+    command.args(["fleet", "--json", "causes/6.1", "kernels"]);
+    let output = command.current_dir(fixtures()).output().expect("it runs");
+    let said = String::from_utf8(output.stdout).expect("text");
+    let documents: Vec<Value> = said
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("JSON"))
+        .collect();
+    let (all, hosts) = documents.split_last().expect("a line of all");
+    assert_eq!(all["hosts"], hosts.len());
+    assert!(hosts.len() > 5 && all["findings"].as_array().is_some_and(|it| !it.is_empty()));
+    for (schema, document) in hosts
+        .iter()
+        .map(|host| ("fleet-host", host))
+        .chain([("fleet", all)])
+    {
+        let faults = Schema::named(schema).faults(document);
+        assert_eq!(faults, Vec::<String>::new(), "{document}");
+    }
+}
