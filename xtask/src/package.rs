@@ -23,7 +23,7 @@ use anyhow::{Context, Result, bail};
 
 use self::place::{Place, folder, hex};
 use crate::tools::Tool;
-use crate::{binary, process, sbom, tree};
+use crate::{binary, process, sbom};
 
 const CARGO_DEB: Tool = Tool {
     name: "cargo-deb",

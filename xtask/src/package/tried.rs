@@ -89,22 +89,80 @@ pub(super) fn all(packages: &[PathBuf], next: &[PathBuf]) -> Result<()> {
             continue;
         }
         let name = manager.program;
-        let tried = manager.tried(manager.own(packages)?, manager.own(next)?);
+        let tried = manager.tried(own(packages, manager.ends)?, own(next, manager.ends)?);
         tried.with_context(|| name.to_owned())?;
         println!("{name}: installed, run, upgraded, run and removed");
     }
-    Ok(())
+    unpacked(own(packages, ".tar.gz")?).context("the archive")?;
+    image(own(packages, ".oci.tar")?).context("the image")
+}
+
+/// The package among those that ends so.
+fn own<'a>(packages: &'a [PathBuf], ends: &str) -> Result<&'a Path> {
+    let mut packages = packages.iter();
+    let own = packages.find(|path| path.to_string_lossy().ends_with(ends));
+    let own = own.with_context(|| format!("there is no {ends}"))?;
+    Ok(own)
+}
+
+/// An empty root.
+fn root(name: &str) -> Result<PathBuf> {
+    let root = folder().join("roots").join(name);
+    if root.exists() {
+        fs::remove_dir_all(&root)?;
+    }
+    fs::create_dir_all(&root)?;
+    Ok(root)
+}
+
+/// Unpacks the archive over `/usr/local` of a root with nothing else, and runs it.
+fn unpacked(archive: &Path) -> Result<()> {
+    let root = root("archive")?;
+    let local = root.join("usr/local");
+    fs::create_dir_all(&local)?;
+    let mut tar = process::program("tar");
+    tar.arg("--extract").arg("--file").arg(archive);
+    tar.arg("--directory")
+        .arg(local)
+        .arg("--strip-components=1");
+    process::succeed(&mut tar)?;
+    let mut run = process::program("chroot");
+    run.arg(&root)
+        .args(["/usr/local/bin/plimsoll", "--version"]);
+    process::succeed(&mut run)?;
+    Ok(fs::remove_dir_all(root)?)
+}
+
+/// Has skopeo read the image, and runs what is in its layer as the user that it names.
+fn image(image: &Path) -> Result<()> {
+    let mut skopeo = process::program("skopeo");
+    if skopeo.arg("--version").output().is_err() {
+        println!("skipped: skopeo is missing: the image was not tried");
+        return Ok(());
+    }
+    let copied = root("image")?;
+    let mut skopeo = process::program("skopeo");
+    skopeo.args(["copy", "--quiet", "--insecure-policy"]);
+    skopeo.arg(format!("oci-archive:{}", image.display()));
+    process::succeed(skopeo.arg(format!("dir:{}", copied.display())))?;
+    let manifest: serde_json::Value =
+        serde_json::from_slice(&fs::read(copied.join("manifest.json"))?)?;
+    let layer = manifest["layers"][0]["digest"].as_str();
+    let layer = layer.and_then(|digest| digest.strip_prefix("sha256:"));
+    let root = root("layer")?;
+    let mut tar = process::program("tar");
+    tar.args(["--extract", "--gzip", "--file"]);
+    tar.arg(copied.join(layer.context("the image has a layer")?));
+    process::succeed(tar.arg("--directory").arg(&root))?;
+    let mut run = process::program("chroot");
+    run.arg("--userspec=65534:65534").arg(&root);
+    process::succeed(run.args(["/usr/bin/plimsoll", "--version"]))?;
+    println!("skopeo: the image is read, and what is in it runs");
+    fs::remove_dir_all(copied)?;
+    Ok(fs::remove_dir_all(root)?)
 }
 
 impl Manager {
-    /// Its package among those.
-    fn own<'a>(&self, packages: &'a [PathBuf]) -> Result<&'a Path> {
-        let mut packages = packages.iter();
-        let own = packages.find(|path| path.to_string_lossy().ends_with(self.ends));
-        let own = own.with_context(|| format!("there is no {}", self.ends))?;
-        Ok(own)
-    }
-
     fn tried(&self, package: &Path, next: &Path) -> Result<()> {
         let root = self.made()?;
         for package in [package, next] {
@@ -125,10 +183,7 @@ impl Manager {
 
     /// A root with a shell and no package.
     fn made(&self) -> Result<PathBuf> {
-        let root = folder().join("roots").join(self.program);
-        if root.exists() {
-            fs::remove_dir_all(&root)?;
-        }
+        let root = root(self.program)?;
         for below in ["bin", "usr/bin", "dev", "etc"].iter().chain(self.folders) {
             fs::create_dir_all(root.join(below))?;
         }

@@ -127,7 +127,7 @@ fn in_folder(path: &Path, take: Take<'_>) -> Result<(), EvidenceError> {
             }
         }
     }
-    Err(EvidenceError::Nothing("no host lies in it".to_owned()))
+    Err(EvidenceError::Hosts("no host lies in it"))
 }
 
 fn entries(folder: &Folder, shown: &Path, mut names: Vec<(OsString, Kind)>, take: Take<'_>) {
@@ -208,8 +208,8 @@ fn tidy(name: &str) -> &str {
 fn open(path: &Path, left: &Left) -> Result<(Box<dyn Read>, Form), EvidenceError> {
     let file = named::open(path)?;
     if file.kind != Kind::Regular {
-        let why = "hosts are looked for in a folder or a regular file, which is read twice";
-        return Err(EvidenceError::Nothing(why.to_owned()));
+        let why = "hosts are looked for in a folder or a regular file: it is read twice";
+        return Err(EvidenceError::Hosts(why));
     }
     Ok(packed::open(Box::new(file), left)?)
 }
@@ -271,7 +271,8 @@ impl Open<'_> {
             self.close();
         }
         let last = host.rsplit('/').next().unwrap_or_default();
-        if !self.goes_on || last.starts_with('.') || last.is_empty() {
+        let is_hidden = last.starts_with('.') && last != "..";
+        if !self.goes_on || is_hidden || last.is_empty() {
             return;
         }
         let open = self.host.get_or_insert_with(|| Reading {
@@ -312,7 +313,7 @@ fn hash(name: &str) -> u64 {
 
 fn apart() -> EvidenceError {
     let why = "its files lie apart in the archive: unpack it, and give the folder";
-    EvidenceError::Nothing(why.to_owned())
+    EvidenceError::Hosts(why)
 }
 
 #[cfg(test)]

@@ -88,6 +88,9 @@ pub enum EvidenceError {
     /// A folder that the kernel makes.
     #[error("this machine's own {0}: inspect without an argument reads it")]
     Live(&'static str),
+    /// Not a place with hosts, or not all of one.
+    #[error("{0}")]
+    Hosts(&'static str),
     /// More hosts or members than are looked at.
     #[error("more than {0} {1}: split it")]
     TooMany(usize, &'static str),

@@ -90,7 +90,7 @@ impl Fleet {
             path: &fault.path,
             why: &fault.why,
         });
-        let outliers = outliers(self).into_iter().map(|it| Differs {
+        let outliers = outliers(self, &labels).into_iter().map(|it| Differs {
             what: it.name,
             value: &it.held.property.value,
             is_default: it.held.property.is_default,

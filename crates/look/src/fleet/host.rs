@@ -3,7 +3,6 @@
 use mm::capture::{Capture, Frame};
 use mm::catalogue;
 use mm::snapshot::Snapshot;
-use mm::text::harmless;
 use mm::units::{Bytes, Kib};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -137,11 +136,11 @@ fn stem(path: &str) -> &str {
     }
 }
 
-/// The text on one line, harmless, and no longer than is worth showing.
+/// The text, no longer than is worth showing.
 pub(super) fn cut(text: &str) -> String {
     let cut: String = text.chars().take(LONGEST).collect();
     let more = if cut.len() < text.len() { "..." } else { "" };
-    mm::text::one_line(&harmless(&cut)).into_owned() + more
+    cut + more
 }
 
 fn properties(snapshot: &Snapshot, memory: Option<Bytes>) -> Vec<Property> {

@@ -1,8 +1,9 @@
 //! All hosts together, as a page that needs nothing beside it.
 
-use std::fmt::Write as _;
+use std::fmt::{Display, Write as _};
 
 use mm::html::Escaped;
+use mm::text::harmless;
 
 use super::document::{Document, Found};
 
@@ -20,7 +21,7 @@ impl Document<'_> {
     /// The page; it loads nothing and runs no script.
     #[must_use]
     pub fn html(&self) -> String {
-        let mut page = format!("{HEAD}<h1>{}</h1>\n", Escaped(self.answer()));
+        let mut page = format!("{HEAD}<h1>{}</h1>\n", shown(self.answer()));
         for (name, kinds) in [
             ("Kernel rules of", &self.kernel_rules),
             ("Memory up to", &self.memory),
@@ -29,10 +30,7 @@ impl Document<'_> {
                 .iter()
                 .map(|kind| format!("{} ({})", kind.is, kind.hosts));
             let kinds = kinds.collect::<Vec<_>>().join(", ");
-            say(
-                &mut page,
-                format_args!("<p>{name}: {}</p>\n", Escaped(kinds)),
-            );
+            say(&mut page, format_args!("<p>{name}: {}</p>\n", shown(kinds)));
         }
         self.found(&mut page, "What inspect finds", "finding", &self.findings);
         self.found(&mut page, "What lint finds", "rule", &self.lint);
@@ -53,8 +51,8 @@ impl Document<'_> {
                 page,
                 &[
                     format!("<span class=\"{word}\">{word}</span>"),
-                    Escaped(it.rule).to_string(),
-                    Escaped(it.what).to_string(),
+                    shown(it.rule),
+                    shown(it.what),
                     hosts(&it.hosts, self.hosts),
                 ],
             );
@@ -72,8 +70,8 @@ impl Document<'_> {
             row(
                 page,
                 &[
-                    Escaped(it.sentence()).to_string(),
-                    Escaped(&it.means).to_string(),
+                    shown(it.sentence()),
+                    shown(&it.means),
                     hosts(&it.hosts, it.of),
                 ],
             );
@@ -87,10 +85,7 @@ impl Document<'_> {
         }
         table(page, "Not read", &["evidence", "why"]);
         for it in &self.not_read {
-            row(
-                page,
-                &[it.path, it.why].map(|text| Escaped(text).to_string()),
-            );
+            row(page, &[it.path, it.why].map(|text| shown(text)));
         }
         end(page);
     }
@@ -118,11 +113,17 @@ fn end(page: &mut String) {
 
 /// How many, and behind it which.
 fn hosts(hosts: &[&str], of: usize) -> String {
-    let names = Escaped(hosts.join(", "));
+    let names = shown(hosts.join(", "));
     format!(
         "<details><summary>{} of {of}</summary>{names}</details>",
         hosts.len()
     )
+}
+
+/// A text of the evidence: no markup, and nothing that acts.
+fn shown(text: impl Display) -> String {
+    let text = text.to_string();
+    Escaped(harmless(&text)).to_string()
 }
 
 fn say(page: &mut String, what: std::fmt::Arguments<'_>) {

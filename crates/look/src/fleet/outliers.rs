@@ -28,7 +28,7 @@ pub(super) struct Outlier<'a> {
 }
 
 /// All of them: first what can do the most harm, then what the fewest hosts hold.
-pub(super) fn outliers(fleet: &Fleet) -> Vec<Outlier<'_>> {
+pub(super) fn outliers<'a>(fleet: &'a Fleet, labels: &[&str]) -> Vec<Outlier<'a>> {
     let mut outliers = Vec::new();
     for (&name, values) in &fleet.properties {
         let of: usize = values.values().map(|held| held.hosts.len()).sum();
@@ -43,7 +43,7 @@ pub(super) fn outliers(fleet: &Fleet) -> Vec<Outlier<'_>> {
             held,
             common,
             of,
-            means: means(name, held, common),
+            means: means(name, held, common, labels),
         }));
     }
     outliers.sort_by_key(|it| {
@@ -68,16 +68,23 @@ fn risk(name: &str) -> Option<Risk> {
     catalogue::find(name).map(|tunable| tunable.risk)
 }
 
-fn means(name: &str, held: &Held, common: &Held) -> String {
+fn means(name: &str, held: &Held, common: &Held, labels: &[&str]) -> String {
     match (name, catalogue::find(name)) {
         (RULES, _) => "Another kernel: it computes some lines and limits otherwise.".to_owned(),
         (MEMORY, _) => "What is a share of memory is another amount.".to_owned(),
         (_, None) => String::new(),
         (_, Some(tunable)) => {
-            let amounts = match (held.property.worth, common.property.worth) {
-                (Some(Bytes(here)), Some(Bytes(there))) if here != there => {
-                    format!("{} where the others have {}. ", Bytes(here), Bytes(there))
-                }
+            let amount = |held: &Held| {
+                let (Bytes(bytes), first) = (held.property.worth?, held.hosts.first()?);
+                Some((bytes, labels[*first as usize]))
+            };
+            // Each on a machine of its own: a share is another amount on another.
+            let amounts = match (amount(held), amount(common)) {
+                (Some((here, host)), Some((there, other))) if here != there => format!(
+                    "{} on {host}, where {other} has {}. ",
+                    Bytes(here),
+                    Bytes(there)
+                ),
                 _ => String::new(),
             };
             amounts + tunable.effect

@@ -135,7 +135,9 @@ fn a_name_is_neither_markup_nor_a_control_character_nor_long() {
     let hostile = format!("<b>\u{1b}[2J\n{}", "x".repeat(1000));
     let mut fleet = fleet([host("a", Vec::new())]);
     fleet.add_fault(&hostile, "why");
-    let html = fleet.document().html();
+    let (document, label) = (fleet.document(), "\\u001b");
+    let html = document.html();
+    assert!(html.contains(label), "{html}");
     assert!(!html.contains("<b>") && !html.contains('\u{1b}'), "{html}");
     assert!(html.len() < 3000, "{}", html.len());
 }
