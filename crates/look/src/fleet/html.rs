@@ -85,7 +85,7 @@ impl Document<'_> {
         }
         table(page, "Not read", &["evidence", "why"]);
         for it in &self.not_read {
-            row(page, &[it.path, it.why].map(|text| shown(text)));
+            row(page, &[it.path, it.why].map(shown));
         }
         end(page);
     }
