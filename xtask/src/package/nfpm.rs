@@ -23,7 +23,7 @@ pub(super) fn make(list: &List, place: &Place) -> Result<Vec<PathBuf>> {
         // JSON is YAML, which it reads.
         fs::write(
             &config,
-            serde_json::to_string_pretty(&described(list, packager, place.revision))?,
+            serde_json::to_string_pretty(&described(list, packager, place.revision)?)?,
         )?;
         let mut nfpm = process::program(&program);
         nfpm.args(["package", "--packager", packager, "--config"]);
@@ -59,19 +59,21 @@ fn installed() -> Result<PathBuf> {
     Ok(program)
 }
 
-fn described(list: &List, packager: &str, revision: &str) -> Value {
+fn described(list: &List, packager: &str, revision: &str) -> Result<Value> {
     let has_systemd = packager != "apk";
     let files = list
         .files
         .iter()
         .filter(|file| has_systemd || file.to != UNIT);
+    // It refuses a path with ".." in it.
     let contents = files.map(|file| {
-        json!({
-            "src": file.source,
+        Ok::<_, std::io::Error>(json!({
+            "src": fs::canonicalize(&file.source)?,
             "dst": format!("/{}", file.to),
             "file_info": { "mode": file.mode, "owner": "root", "group": "root" },
-        })
+        }))
     });
+    let contents: Result<Vec<Value>, _> = contents.collect();
     let mut described = json!({
         "name": "plimsoll",
         "arch": std::env::consts::ARCH.replace("x86_64", "amd64").replace("aarch64", "arm64"),
@@ -82,15 +84,16 @@ fn described(list: &List, packager: &str, revision: &str) -> Value {
         "description": format!("{}\n{}", list.summary, list.description),
         "license": list.licence,
         "rpm": { "summary": list.summary, "buildhost": "localhost" },
-        "contents": contents.collect::<Vec<_>>(),
+        "contents": contents?,
     });
     if has_systemd {
-        let script = |name: &str| tree::root().join("packaging/scripts/systemd").join(name);
+        let scripts = fs::canonicalize(tree::root().join("packaging/scripts/systemd"))?;
+        let script = |name: &str| scripts.join(name);
         described["scripts"] = json!({
             "postinstall": script("postinstall"),
             "preremove": script("preremove"),
             "postremove": script("postremove"),
         });
     }
-    described
+    Ok(described)
 }
