@@ -11,6 +11,7 @@ use crate::tools::Tool;
 const CARGO_DENY: Tool = Tool {
     name: "cargo-deny",
     version: "0.20.2",
+    features: &[],
 };
 
 /// `cargo xtask deny`.

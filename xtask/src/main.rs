@@ -24,6 +24,7 @@ mod records;
 mod relations;
 mod sbom;
 mod score;
+mod site;
 mod tally;
 mod test;
 mod tidy;
@@ -132,8 +133,9 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "package",
-        about: "the Debian package of the command and the guard, and what it is built from; prints \
-                where it lies",
+        about: "the command and the guard as deb, rpm, apk, Arch package, archive and image, with \
+                what they are built from and their sums; prints where they lie (--test: installs \
+                and removes them)",
         run: package::run,
     },
     Command {
@@ -141,6 +143,12 @@ const COMMANDS: &[Command] = &[
         about: "the model in a browser, as one file; prints where it lies (--test: its answers \
                 beside the command's, by Node; --browser: used in Chromium)",
         run: page::run,
+    },
+    Command {
+        name: "site",
+        about: "the documents as a site with a search, links checked; prints where it lies \
+                (--reports: with the reports of the studies)",
+        run: site::run,
     },
     Command {
         name: "python",

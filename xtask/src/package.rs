@@ -1,40 +1,88 @@
-//! `cargo xtask package`: the Debian package, which cargo-deb makes.
+//! `cargo xtask package`: the command and the guard in every form in which they are given out.
 //!
-//! Beside it lies what it is built from, as a CycloneDX document (`.cdx.json`).
-//! What it consists of stands in the manifest of the command, `crates/plimsoll/Cargo.toml`, and
-//! in `packaging/`.
+//! What a package consists of stands once, in the manifest of the command
+//! (`[package.metadata.deb]` of `crates/plimsoll/Cargo.toml`) and in `packaging/`. The Debian
+//! package is made by cargo-deb, which writes systemd's scripts; those for rpm, apk and pacman by
+//! nFPM; the archive and the image here. All are dated by the commit, so the same programs make the
+//! same bytes.
 
+mod date;
+mod image;
+mod list;
+mod nfpm;
+mod place;
+mod tarball;
+mod tried;
+
+use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use anyhow::{Context, Result, bail};
 
+use self::place::{Place, folder, hex};
 use crate::tools::Tool;
-use crate::{binary, process, sbom, tree};
+use crate::{binary, process, sbom};
 
 const CARGO_DEB: Tool = Tool {
     name: "cargo-deb",
     version: "3.8.0",
+    features: &[],
 };
 
-/// `cargo xtask package`: prints where the package lies.
+/// `cargo xtask package [--test]`: prints where the packages lie.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
-    if let Some(unknown) = arguments.first() {
-        bail!("package takes no arguments, found \"{unknown}\"");
+    let packages = match arguments {
+        [] => all(&binary::both()?, &Place::usual())?,
+        [flag] if flag == "--test" => test(&binary::both()?)?,
+        _ => bail!("package takes --test or nothing"),
+    };
+    for package in packages {
+        println!("{}", package.display());
     }
-    println!("{}", make(&binary::both()?)?.display());
     Ok(())
 }
 
-/// Packages the command, which was built, and what lies beside it.
+/// Makes the packages twice, which must be the same bytes, and installs, upgrades and removes them.
+fn test(plimsoll: &Path) -> Result<Vec<PathBuf>> {
+    let packages = all(plimsoll, &Place::usual())?;
+    let again = all(plimsoll, &Place::of("again", "1")?)?;
+    let sums = |packages: &[PathBuf]| fs::read_to_string(&packages[packages.len() - 1]);
+    if sums(&packages)? != sums(&again)? {
+        bail!("made twice, the packages differ: see SHA256SUMS in target/package and below again");
+    }
+    tried::all(&packages, &all(plimsoll, &Place::of("next", "2")?)?)?;
+    Ok(packages)
+}
+
+/// Packages the command, which was built, and what lies beside it, in every form; the sums last.
+fn all(plimsoll: &Path, place: &Place) -> Result<Vec<PathBuf>> {
+    let deb = debian(plimsoll, place)?;
+    let list = list::staged(plimsoll, place)?;
+    let mut packages = vec![deb.clone(), deb.with_extension("cdx.json")];
+    packages.extend(nfpm::make(&list, place)?);
+    packages.push(tarball::make(&list, triple(plimsoll)?, place)?);
+    packages.push(image::make(&list, place)?);
+    packages.push(sums(&packages, place)?);
+    Ok(packages)
+}
+
+/// Makes the Debian package, where it usually lies.
 pub(crate) fn make(plimsoll: &Path) -> Result<PathBuf> {
+    debian(plimsoll, &Place::usual())
+}
+
+/// Makes the Debian package, and beside it what it is built from, as a CycloneDX document
+/// (`.cdx.json`).
+fn debian(plimsoll: &Path, place: &Place) -> Result<PathBuf> {
     complete(plimsoll)?;
     let mut deb = process::program(CARGO_DEB.installed()?);
     deb.args(["deb", "--no-build", "--strip", "--package", "plimsoll"]);
     deb.args(["--target", triple(plimsoll)?]);
-    deb.arg("--output")
-        .arg(tree::root().join("target/package/"));
+    deb.args(["--deb-revision", place.revision]);
+    deb.arg("--output").arg(place.folder.join(""));
+    deb.env("SOURCE_DATE_EPOCH", date::epoch()?.to_string());
     let output = deb.stderr(Stdio::inherit()).output();
     let output = output.with_context(|| process::describe(&deb))?;
     if !output.status.success() {
@@ -45,9 +93,22 @@ pub(crate) fn make(plimsoll: &Path) -> Result<PathBuf> {
     Ok(package)
 }
 
+/// Writes `SHA256SUMS`, as `sha256sum --check` reads it.
+fn sums(packages: &[PathBuf], place: &Place) -> Result<PathBuf> {
+    let mut text = String::new();
+    for package in packages {
+        let name = package.file_name().context("a package has a name")?;
+        let sum = hex(&fs::read(package)?);
+        writeln!(text, "{sum}  {}", name.to_string_lossy())?;
+    }
+    let path = place.folder.join("SHA256SUMS");
+    fs::write(&path, text)?;
+    Ok(path)
+}
+
 /// Writes the completions that the manifest names.
 fn complete(plimsoll: &Path) -> Result<()> {
-    let folder = tree::root().join("target/package/completions");
+    let folder = folder().join("completions");
     fs::create_dir_all(&folder)?;
     for (shell, name) in [
         ("bash", "plimsoll.bash"),

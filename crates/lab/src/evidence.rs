@@ -4,6 +4,7 @@
 //! bounded: [`KEPT`] and [`EXPANDED`] say by how much.
 
 mod folder;
+pub mod hosts;
 
 use std::fs;
 use std::io::{self, Read};
@@ -26,6 +27,12 @@ pub enum EvidenceError {
     /// A folder that the kernel makes.
     #[error("this machine's own {0}: inspect without an argument reads it")]
     Live(&'static str),
+    /// Not a place with hosts, or not all of one.
+    #[error("{0}")]
+    Hosts(&'static str),
+    /// More hosts or members than are looked at.
+    #[error("more than {0} {1}: split it")]
+    TooMany(usize, &'static str),
     /// What it holds cannot be used.
     #[error(transparent)]
     Unpack(#[from] UnpackError),

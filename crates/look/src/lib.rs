@@ -18,6 +18,7 @@ pub mod fact;
 pub mod figures;
 mod files;
 pub mod findings;
+pub mod fleet;
 mod flush;
 mod huge_pages;
 mod interval;

@@ -21,6 +21,7 @@ pub mod fanotify;
 pub mod findings;
 pub mod formula;
 pub mod hierarchy;
+pub mod html;
 pub mod inode_nr;
 pub mod items;
 pub mod kernel_log;

@@ -10,12 +10,28 @@ use crate::intake::{Intake, LONGEST_FILE, LONGEST_LOG, Place, UnpackError, captu
 /// Bytes of a file of unknown name by which it is told.
 const SNIFFED: u64 = 16 << 10;
 
+/// Files in which a machine calls itself by its name. Their names only tell whose evidence it is.
+const NAMES_A_HOST: [&str; 3] = [
+    "proc/sys/kernel/hostname",
+    "etc/hostname",
+    "sos_commands/host/hostname",
+];
+
+/// Bytes of such a file: `HOST_NAME_MAX` and what may follow.
+const LONGEST_NAME: u64 = 255;
+
 /// The part of a name that the files of one machine share.
 #[must_use]
 pub fn tree_of(name: &str) -> &str {
     let sos = || name.find("sos_commands/").map(|at| &name[..at]);
     let known = path::known(name).map(|(tree, _)| tree);
     known.or_else(sos).unwrap_or_default().trim_matches('/')
+}
+
+/// Whether a name is this path, or ends in it.
+fn ends_in(name: &str, path: &str) -> bool {
+    let before = name.strip_suffix(path);
+    before.is_some_and(|before| before.is_empty() || before.ends_with('/'))
 }
 
 impl Intake {
@@ -31,6 +47,10 @@ impl Intake {
         tree: &str,
         size: u64,
     ) -> Result<(), UnpackError> {
+        if NAMES_A_HOST.iter().any(|path| ends_in(name, path)) {
+            self.name_of_host(reader);
+            return Ok(());
+        }
         let known = path::known(name).is_some();
         let longest = if known { LONGEST_FILE } else { LONGEST_LOG };
         let mut head = Vec::new();
@@ -52,6 +72,16 @@ impl Intake {
             .iter_mut()
             .for_each(|reading| tree.clone_into(&mut reading.tree));
         Ok(())
+    }
+
+    /// What the machine calls itself; the first file that says it counts.
+    fn name_of_host(&mut self, reader: impl Read) {
+        let mut text = String::new();
+        let read = reader.take(LONGEST_NAME).read_to_string(&mut text);
+        let name = text.trim();
+        if read.is_ok() && !name.is_empty() && self.host.is_none() {
+            self.host = Some(name.to_owned());
+        }
     }
 
     /// Notes where an archive is damaged.

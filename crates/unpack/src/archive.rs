@@ -1,7 +1,7 @@
 //! The members of a tar archive, one after the other; nothing is written, so their names can do no
 //! harm.
 
-use std::io::Read;
+use std::io::{self, Read};
 
 use tar::{Entry, EntryType, PaxExtensions};
 
@@ -17,6 +17,17 @@ const DEEPEST: usize = 2;
 /// Bytes of what stands before a member: its long name, its attributes.
 const LONGEST_BEFORE: u64 = 256 << 10;
 
+/// How an archive ended.
+#[derive(Debug)]
+pub enum End {
+    /// After its last member.
+    Whole,
+    /// After as many as are looked at.
+    TooMany,
+    /// It is damaged behind a member.
+    BreaksOff(io::Error),
+}
+
 /// Reads an archive.
 ///
 /// # Errors
@@ -26,19 +37,38 @@ pub(crate) fn read(
     reader: impl Read,
     depth: usize,
 ) -> Result<(), UnpackError> {
+    let end = members(reader, MOST, &mut |entry, name, size| {
+        member(intake, entry, name, size, depth)
+    })?;
+    match end {
+        End::Whole => {}
+        End::BreaksOff(error) => intake.breaks_off(&error),
+        End::TooMany => {
+            let why = format!("more than {MOST} members; the rest was not looked at");
+            intake.pass("", why);
+        }
+    }
+    Ok(())
+}
+
+/// What takes a regular file of an archive: its text, its name, its size.
+pub type Take<'a, E> = &'a mut dyn FnMut(&mut dyn Read, &str, u64) -> Result<(), E>;
+
+/// Gives the regular files among the first `most` members of an archive, in their order.
+///
+/// # Errors
+/// It is damaged before its first member; those of `take`.
+pub fn members<E: From<io::Error>>(
+    reader: impl Read,
+    most: usize,
+    take: Take<'_, E>,
+) -> Result<End, E> {
     let mut archive = tar::Archive::new(reader);
     let mut named = None;
     for (entry, before) in archive.entries()?.raw(true).zip(0_usize..) {
         let mut entry = match entry {
-            _ if before == MOST => {
-                let why = format!("more than {MOST} members; the rest was not looked at");
-                intake.pass("", why);
-                return Ok(());
-            }
-            Err(error) if before > 0 => {
-                intake.breaks_off(&error);
-                return Ok(());
-            }
+            _ if before == most => return Ok(End::TooMany),
+            Err(error) if before > 0 => return Ok(End::BreaksOff(error)),
             entry => entry?,
         };
         match entry.header().entry_type() {
@@ -50,13 +80,13 @@ pub(crate) fn read(
                     .take()
                     .unwrap_or_else(|| entry.path_bytes().into_owned());
                 let size = entry.size();
-                member(intake, entry, &String::from_utf8_lossy(&name), size, depth)?;
+                take(&mut entry, &String::from_utf8_lossy(&name), size)?;
             }
             EntryType::GNULongLink | EntryType::XGlobalHeader => {}
             _ => named = None,
         }
     }
-    Ok(())
+    Ok(End::Whole)
 }
 
 /// The name that stands before the member it is for. The library reads it without bound.
@@ -76,7 +106,10 @@ fn name_of_next(entry: &mut Entry<'_, impl Read>) -> Option<Vec<u8>> {
 }
 
 /// Takes one member, where its name or its beginning says that it is evidence.
-fn member(
+///
+/// # Errors
+/// It holds more than is kept.
+pub fn member(
     intake: &mut Intake,
     entry: impl Read,
     name: &str,

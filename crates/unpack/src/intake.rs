@@ -17,6 +17,9 @@ pub struct Found {
     pub name: String,
     /// Its frames, the note of what was taken in the first.
     pub frames: Vec<Frame>,
+    /// What its machine calls itself, where it has files beside a capture that say so. No frame
+    /// keeps it.
+    pub host: Option<String>,
 }
 
 /// Text that is kept of one piece of evidence, by its [`weight`].
@@ -85,9 +88,19 @@ pub struct Intake {
     left: packed::Left,
     /// Files in which nothing is known.
     pub(crate) unknown: usize,
+    pub(crate) host: Option<String>,
 }
 
 impl Intake {
+    /// One of many whose expansion is bounded together.
+    #[must_use]
+    pub fn within(all: &packed::Left) -> Self {
+        Self {
+            left: packed::Left::within(all),
+            ..Self::default()
+        }
+    }
+
     /// Takes a stream that was named by itself: it is evidence, whatever it is called.
     ///
     /// # Errors
@@ -204,7 +217,8 @@ impl Intake {
             return Err(UnpackError::Nothing(nearest(&self.readings)));
         }
         gather::add_note(&mut frames, &note);
-        Ok(Found { name, frames })
+        let host = self.host;
+        Ok(Found { name, frames, host })
     }
 }
 

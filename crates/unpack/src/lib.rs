@@ -6,9 +6,9 @@
 #![forbid(unsafe_code)]
 
 mod among;
-mod archive;
+pub mod archive;
 mod intake;
-mod packed;
+pub mod packed;
 
 use std::io::Read;
 

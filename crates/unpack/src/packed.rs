@@ -4,12 +4,14 @@ use std::cell::Cell;
 use std::io::{self, Cursor, Read};
 use std::rc::Rc;
 
+use mm::units::Bytes;
+
 /// Bytes to which one piece of evidence may expand, whether they are kept or not.
 pub const EXPANDED: u64 = 2 << 30;
 
 /// What is behind the compression.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Form {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
     /// A tar archive.
     Tar,
     /// A format that is not unpacked.
@@ -35,11 +37,48 @@ const HEAD: usize = 512;
 
 /// Bytes to which what follows may still expand: an archive may hold many that are compressed.
 #[derive(Clone, Debug)]
-pub(crate) struct Left(Rc<Cell<u64>>);
+pub struct Left {
+    left: Rc<Cell<u64>>,
+    most: u64,
+    /// What else it counts against: that of all hosts of an archive.
+    within: Option<Rc<Left>>,
+}
+
+impl Left {
+    /// This many.
+    #[must_use]
+    pub fn of(most: u64) -> Self {
+        Self {
+            left: Rc::new(Cell::new(most)),
+            most,
+            within: None,
+        }
+    }
+
+    /// As usual for one piece of evidence, as far as there is as much left of another.
+    #[must_use]
+    pub fn within(other: &Self) -> Self {
+        Self {
+            within: Some(Rc::new(other.clone())),
+            ..Self::default()
+        }
+    }
+
+    fn take(&self, bytes: u64) -> io::Result<()> {
+        let Some(rest) = self.left.get().checked_sub(bytes) else {
+            let why = format!("it expands to more than {}", Bytes(self.most));
+            return Err(io::Error::other(why));
+        };
+        self.left.set(rest);
+        self.within
+            .as_ref()
+            .map_or(Ok(()), |other| other.take(bytes))
+    }
+}
 
 impl Default for Left {
     fn default() -> Self {
-        Self(Rc::new(Cell::new(EXPANDED)))
+        Self::of(EXPANDED)
     }
 }
 
@@ -47,7 +86,7 @@ impl Default for Left {
 ///
 /// # Errors
 /// The first bytes cannot be read, or the compression's own head is damaged.
-pub(crate) fn open<'a>(
+pub fn open<'a>(
     mut reader: Box<dyn Read + 'a>,
     left: &Left,
 ) -> io::Result<(Box<dyn Read + 'a>, Form)> {
@@ -109,11 +148,7 @@ struct Bounded<R> {
 impl<R: Read> Read for Bounded<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.inner.read(buffer)?;
-        let Left(left) = &self.left;
-        match left.get().checked_sub(read as u64) {
-            Some(rest) => left.set(rest),
-            None => return Err(io::Error::other("it expands to more than 2 GiB")),
-        }
+        self.left.take(read as u64)?;
         Ok(read)
     }
 }
@@ -128,7 +163,7 @@ mod tests {
         let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
         gzip.write_all(&[b'x'; 6000]).unwrap();
         let bytes = gzip.finish().unwrap();
-        let left = Left(Rc::new(Cell::new(10_000)));
+        let left = Left::of(10_000);
         let expand = || {
             let (mut whole, _) = open(Box::new(&bytes[..]), &left)?;
             io::copy(&mut whole, &mut io::sink())

@@ -98,6 +98,13 @@ fn file(intake: &mut Intake, found: &Found, name: &Path, root: &Path) -> Result<
     }
 }
 
+/// Whether a folder of these entries is that of one machine.
+pub(super) fn is_machine(names: &[(OsString, Kind)]) -> bool {
+    let tops = ["proc", "sys", "sos_commands"];
+    let mut folders = names.iter().filter(|(_, kind)| *kind == Kind::Folder);
+    folders.any(|(name, _)| tops.iter().any(|top| name == top))
+}
+
 /// The file system of the kernel that a folder lies on.
 fn is_live(folder: &Folder) -> Option<&'static str> {
     live(rustix::fs::fstatfs(folder.fd()).ok()?.f_type)

@@ -140,6 +140,11 @@ impl Finding {
         self.name
     }
 
+    /// What is the case, with its number.
+    pub(crate) fn what(&self) -> &str {
+        &self.what
+    }
+
     /// How much it matters.
     pub(crate) fn severity(&self) -> Severity {
         self.severity

@@ -139,6 +139,11 @@ impl Findings {
         self.findings.iter_mut().for_each(Finding::of_evidence);
     }
 
+    /// The findings, worst first.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Finding> {
+        self.findings.iter()
+    }
+
     /// Their names, worst first.
     #[cfg(test)]
     pub(crate) fn names(&self) -> Vec<&'static str> {

@@ -17,6 +17,7 @@ pub(crate) mod completions;
 pub(crate) mod confirm;
 pub(crate) mod explain;
 pub(crate) mod fidelity;
+pub(crate) mod fleet;
 pub(crate) mod guard;
 pub(crate) mod history;
 pub(crate) mod inspect;

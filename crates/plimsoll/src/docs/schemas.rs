@@ -7,6 +7,7 @@ use look::compare::Compare;
 use look::explain::Explanation;
 use look::explain::overview::Overview;
 use look::explain::proposed::Proposed;
+use look::fleet;
 use look::view::View;
 use shapes::Shape;
 
@@ -25,6 +26,8 @@ pub(super) fn schemas() -> Documents {
         schema::<Overview>(),
         schema::<Proposed>(),
         schema::<fidelity::json::Document<'_>>(),
+        schema::<fleet::Document<'_>>(),
+        schema::<fleet::Host>(),
         schema::<guard::json::Check<'_>>(),
         schema::<guard::json::Events<'_>>(),
         schema::<guard::json::Status<'_>>(),

@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::schema::Schema;
 
 /// The schemas, and the `schema` that each one's documents say.
-const SCHEMAS: [&str; 20] = [
+const SCHEMAS: [&str; 22] = [
     "advice",
     "apply",
     "calibration",
@@ -19,6 +19,8 @@ const SCHEMAS: [&str; 20] = [
     "explain-all",
     "explain-proposed",
     "fidelity",
+    "fleet",
+    "fleet-host",
     "guard-check",
     "guard-events",
     "guard-status",
@@ -406,4 +408,27 @@ fn a_plan_and_the_changes_of_this_machine_are_as_their_schemas_say() {
     assert!(planned["verdict"].is_null());
     assert_is("changes", &["status", "--json"], &here);
     assert_is("changes", &["history", "--json"], &here);
+}
+
+#[test]
+fn hosts_and_all_of_them_are_as_their_schemas() {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
+    command.args(["fleet", "--json", "causes/6.1", "kernels"]);
+    let output = command.current_dir(fixtures()).output().expect("it runs");
+    let said = String::from_utf8(output.stdout).expect("text");
+    let documents: Vec<Value> = said
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("JSON"))
+        .collect();
+    let (all, hosts) = documents.split_last().expect("a line of all");
+    assert_eq!(all["hosts"], hosts.len());
+    assert!(hosts.len() > 5 && all["findings"].as_array().is_some_and(|it| !it.is_empty()));
+    for (schema, document) in hosts
+        .iter()
+        .map(|host| ("fleet-host", host))
+        .chain([("fleet", all)])
+    {
+        let faults = Schema::named(schema).faults(document);
+        assert_eq!(faults, Vec::<String>::new(), "{document}");
+    }
 }
