@@ -31,6 +31,7 @@ mod machine;
 pub mod measured;
 mod memory;
 pub mod metrics;
+pub mod moment;
 mod nodes;
 pub mod page;
 pub mod pages;

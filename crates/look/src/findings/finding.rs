@@ -135,6 +135,11 @@ impl Finding {
         }
     }
 
+    /// What is the case.
+    pub(crate) fn what(&self) -> &str {
+        &self.what
+    }
+
     /// Its name.
     pub(crate) fn name(&self) -> &'static str {
         self.name

@@ -32,6 +32,7 @@ pub(crate) mod report;
 pub(crate) mod status;
 pub(crate) mod studies;
 pub(crate) mod sweep;
+pub(crate) mod top;
 pub(crate) mod trial;
 pub(crate) mod undo;
 pub(crate) mod watch;
