@@ -78,10 +78,9 @@ impl Shell {
 
     /// The shell is there, echoes what is typed, and the screen of before is back.
     fn is_restored(&self) {
-        let of_top = |screen: &str| screen.contains("Load lines");
-        self.wait("the screen of before", |screen| !of_top(screen));
-        let modes = self.tmux(&["display-message", "-p", "#{alternate_on} #{cursor_flag}"]);
-        assert_eq!(modes.as_deref().map(str::trim), Some("0 1"));
+        let modes = ["display-message", "-p", "#{alternate_on} #{cursor_flag}"];
+        let is_so = |_: &str| self.tmux(&modes).is_some_and(|modes| modes.trim() == "0 1");
+        self.wait("the screen of before, with a cursor", is_so);
         self.run("clear; stty -a | grep -o -e ' -\\?icanon' -e ' -\\?echo '; echo se''en");
         let screen = self.wait("an echo", |screen| screen.contains("seen"));
         assert!(
@@ -131,14 +130,14 @@ fn whatever_ends_it_the_terminal_is_as_it_was() {
 }
 
 #[test]
-fn one_that_is_killed_leaves_a_terminal_that_reset_mends() {
+fn one_that_is_killed_leaves_a_terminal_that_two_commands_mend() {
     let Some(shell) = Shell::new("killed", &[]) else {
         return;
     };
     shell.top("");
     shell.signal("KILL");
     shell.wait("it is told", |screen| screen.contains("Killed"));
-    shell.run("reset");
+    shell.run("stty sane; tput rmcup; tput cnorm");
     shell.is_restored();
 }
 
@@ -185,7 +184,7 @@ fn keys_go_back_and_on_and_it_follows_the_size() {
     for (width, height) in [(40, 12), (200, 60), (80, 24)] {
         let [width, height] = [width, height].map(|size: usize| size.to_string());
         shell.tmux(&["resize-window", "-x", &width, "-y", &height]);
-        let rows = height.parse().expect("a number");
+        let rows: usize = height.parse().expect("a number");
         let last = |screen: &str| {
             screen
                 .lines()

@@ -34,7 +34,12 @@ pub(crate) struct Args {
     #[command(flatten)]
     facts: evidence::Facts,
     /// Time from one look to the next
-    #[arg(long, value_name = "TIME", default_value = "1s", conflicts_with = "evidence")]
+    #[arg(
+        long,
+        value_name = "TIME",
+        default_value = "1s",
+        conflicts_with = "evidence"
+    )]
     #[arg(value_parser = time(seconds(1, 3600)))]
     interval: Duration,
     /// Print one screen as text, and end

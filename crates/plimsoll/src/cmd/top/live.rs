@@ -1,5 +1,5 @@
 //! The screen on a terminal: what is drawn when, and what a key does. However it ends, the terminal
-//! is as it was; what ends a process without asking it (`SIGKILL`) leaves that to `reset`.
+//! is as it was; what ends a process without asking it (`SIGKILL`) leaves that to others.
 
 use std::io::{self, Stdout};
 use std::panic;
