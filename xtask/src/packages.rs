@@ -69,6 +69,11 @@ const NEEDED: &[Needed] = &[
         purpose: "reads figures strictly",
     },
     Needed {
+        file: "tmux",
+        package: "tmux",
+        purpose: "is the terminal of top",
+    },
+    Needed {
         file: "g++",
         package: "g++",
         purpose: "builds the fuzz targets",

@@ -1,10 +1,12 @@
 //! Which processes there are, and what each says of its memory.
 
+use std::fmt::Write as _;
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
 
 use mm::process::{KsmStat, Status};
-use mm::units::Bytes;
+use mm::text::one_line;
+use mm::units::{Bytes, PageSize, Pages};
 
 use crate::Root;
 use crate::root::reason;
@@ -152,6 +154,27 @@ pub fn of_group(root: &Root, group: &str) -> Result<Vec<u32>, NoGroup> {
         true => Err(NoGroup::Empty),
         false => Ok(pids),
     }
+}
+
+/// What every process has resident, as `ps -e -o pid,rss,comm` lists it: for the screen of whoever
+/// asks, and no capture. `page` is the size of a page.
+#[must_use]
+pub fn table(root: &Root, page: PageSize) -> String {
+    let mut table = String::from("PID RSS COMMAND\n");
+    for pid in all(root) {
+        let resident = root.read(&format!("proc/{pid}/statm")).ok();
+        let resident = resident.and_then(|text| text.split(' ').nth(1)?.parse().ok());
+        let Some(resident) = resident.filter(|&pages| pages > 0) else {
+            continue;
+        };
+        if let Ok(name) = root.read(&format!("proc/{pid}/comm")) {
+            let kib = Pages(resident).bytes(page).0 / 1024;
+            let name = one_line(name.trim_end_matches('\n'));
+            // Writing to a string does not fail.
+            _ = writeln!(table, "{pid} {kib} {name}");
+        }
+    }
+    table
 }
 
 impl Process {

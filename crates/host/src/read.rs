@@ -25,7 +25,7 @@ use crate::groups;
 use crate::looking::{self, READING_ACTS};
 use crate::root::reason;
 
-pub use self::lines::lines;
+pub use self::lines::{lines, moving};
 
 /// The files of a periodic sample.
 const SAMPLE: [&str; 3] = ["proc/meminfo", "proc/vmstat", "proc/pressure/memory"];
@@ -235,12 +235,7 @@ impl<'a> Reading<'a> {
     }
 
     fn block_devices(&mut self) {
-        let devices = self
-            .root
-            .names("sys/block")
-            .into_iter()
-            .filter(|name| self.has_data(name));
-        let devices: Vec<String> = devices.collect();
+        let devices = self.with_data();
         for name in devices.iter().take(BLOCK_DEVICES) {
             BLOCK
                 .iter()
@@ -256,6 +251,12 @@ impl<'a> Reading<'a> {
             );
         }
         self.backing_devices(&devices);
+    }
+
+    /// The block devices that have a size.
+    fn with_data(&self) -> Vec<String> {
+        let names = self.root.names("sys/block").into_iter();
+        names.filter(|name| self.has_data(name)).collect()
     }
 
     /// What waits to be written to each device: the block devices with data, and what NFS, FUSE or

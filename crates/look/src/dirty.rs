@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::check::{self, Check, Slack};
 use super::flush::Flush;
-use super::load_line::Mark;
+use super::load_line::{Level, Mark, apart};
 use super::page::Page;
 
 /// Thresholds and what is dirty, in pages.
@@ -166,6 +166,10 @@ impl Dirty {
     }
 
     fn draw(&self, page: &mut Page) {
+        page.load_line(&self.marks(), self.unwritten.0);
+    }
+
+    fn marks(&self) -> [Mark; 3] {
         let limits = Thresholds {
             background: Pages(self.background.pages),
             dirty: Pages(self.limit.pages),
@@ -175,12 +179,34 @@ impl Dirty {
             ("throttled", limits.freerun()),
             ("limit", limits.dirty),
         ];
-        let marks = marks.map(|(name, at)| Mark {
+        marks.map(|(name, at)| Mark {
             name,
             at: at.0,
             amount: self.amount(at.0),
-        });
-        page.load_line(&marks, self.unwritten.0);
+        })
+    }
+
+    /// All that is dirty or being written against the limits, then the same of each device.
+    pub(crate) fn levels(&self) -> Vec<Level> {
+        let [background, throttled, limit] = self.marks();
+        let held = self.unwritten.0;
+        let next = |mark: &Mark| format!("{} to {}", apart(held, mark.at, self.page), mark.name);
+        let stands = match held {
+            _ if held >= limit.at => "at the limit: writers wait".to_owned(),
+            _ if held >= throttled.at => format!("{}, writers are slowed", next(&limit)),
+            _ if held >= background.at => next(&throttled),
+            _ => next(&background),
+        };
+        let is_pressing = held >= throttled.at;
+        let marks = vec![background, throttled, limit];
+        let all = Level::new("dirty", Some(held), marks).says(stands, is_pressing);
+        let devices = self.flush.iter().flat_map(Flush::levels);
+        [all].into_iter().chain(devices).collect()
+    }
+
+    /// Why it is not known what each device holds.
+    pub(crate) fn hidden(&self) -> Option<String> {
+        self.flush.as_ref()?.hidden()
     }
 
     fn amount(&self, pages: u64) -> String {

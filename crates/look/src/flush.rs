@@ -13,6 +13,7 @@ use mm::units::{Bytes, Kib, Nanos};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::load_line::{Level, Mark};
 use super::page::Page;
 use super::unreadable::way_out;
 use super::wrote::Wrote;
@@ -181,8 +182,7 @@ impl Flush {
         if !self.devices.is_empty() {
             self.write_table(page);
         }
-        if let Some(reason) = &self.reason {
-            let text = format!("What each device holds is in debugfs: {reason}.");
+        if let Some(text) = self.hidden() {
             page.paragraph(2, &text);
         }
         let time = self.seconds.filter(|&seconds| seconds >= 0.05).map(span);
@@ -196,6 +196,17 @@ impl Flush {
         }
         let remarks = self.devices.iter().flat_map(DeviceFlush::remarks);
         remarks.for_each(|remark| page.paragraph(2, &remark));
+    }
+
+    /// Why it is not known what each device holds, where it is not.
+    pub(crate) fn hidden(&self) -> Option<String> {
+        let reason = self.reason.as_ref()?;
+        Some(format!("What each device holds is in debugfs: {reason}."))
+    }
+
+    /// What each device holds of its part, and how fast it writes.
+    pub(crate) fn levels(&self) -> impl Iterator<Item = Level> {
+        self.devices.iter().map(DeviceFlush::level)
     }
 
     fn write_table(&self, page: &mut Page) {
@@ -228,6 +239,25 @@ impl DeviceFlush {
             held.map_or_else(Default::default, Held::columns);
         let cells = [wrote, bandwidth, dirty, writeback, part, flush];
         line(page, &self.device, cells.each_ref().map(String::as_str));
+    }
+
+    fn level(&self) -> Level {
+        let held = self.held.as_ref();
+        let part = held.map(|held| Mark {
+            name: "part",
+            at: held.part_bytes,
+            amount: Bytes(held.part_bytes).to_string(),
+        });
+        let holds = held.map(|held| format!("{} held", Bytes(held.bytes())));
+        let wrote = self.wrote.map(|wrote| wrote.wrote_bytes_per_second as u64);
+        let wrote = wrote.map(|bytes| format!("wrote {}", rate(bytes)));
+        let flush = held.filter(|held| held.bytes() > 0);
+        let flush = flush.and_then(|held| held.flush_seconds_by_interval.or(held.flush_seconds));
+        let flush = flush.map(|seconds| format!("flush {}", span(seconds)));
+        let says: Vec<String> = [holds, wrote, flush].into_iter().flatten().collect();
+        let at = held.map(Held::bytes);
+        let is_pressing = held.is_some_and(|held| held.excess.is_some());
+        Level::new(&self.device, at, part.into_iter().collect()).says(says.join(", "), is_pressing)
     }
 
     /// What the reader should know of it, in a sentence each.

@@ -33,6 +33,7 @@ mod machine;
 pub mod measured;
 mod memory;
 pub mod metrics;
+pub mod moment;
 mod nodes;
 pub mod page;
 pub mod pages;

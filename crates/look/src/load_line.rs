@@ -9,7 +9,23 @@
 //! The heavy part is filled up to the level, so the picture needs no colour. The scale is linear
 //! and ends at one and a half times the last mark; a level beyond it is an arrow at the right end.
 
+use mm::units::{Bytes, PageSize, Pages};
+
 use crate::page::Charset;
+
+/// A level between marks, for one row of a screen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Level {
+    /// What it is of.
+    pub name: String,
+    /// Where it stands, in the unit of the marks; `None` where that is not known.
+    at: Option<u64>,
+    marks: Vec<Mark>,
+    /// How far that is from the next mark, in words.
+    pub says: String,
+    /// Whether a mark is passed behind which tasks wait or reclaim works.
+    pub is_pressing: bool,
+}
 
 /// A mark on the line.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,23 +38,68 @@ pub(crate) struct Mark {
     pub(crate) amount: String,
 }
 
+impl Level {
+    /// One that stands somewhere between marks that ascend.
+    pub(crate) fn new(name: impl Into<String>, at: Option<u64>, marks: Vec<Mark>) -> Self {
+        Self {
+            name: name.into(),
+            at,
+            marks,
+            says: String::new(),
+            is_pressing: false,
+        }
+    }
+
+    /// The same with its words, and whether it presses.
+    pub(crate) fn says(self, says: impl Into<String>, is_pressing: bool) -> Self {
+        Self {
+            says: says.into(),
+            is_pressing,
+            ..self
+        }
+    }
+
+    /// The line, at most `width` columns; empty where there is nothing to draw, or no room.
+    #[must_use]
+    pub fn picture(&self, width: usize, charset: Charset) -> String {
+        let at = |scale: &Scale| -> Vec<usize> {
+            let marks = self.marks.iter();
+            marks.map(|mark| scale.column(mark.at)).collect()
+        };
+        let scale = Scale::of(&self.marks, width);
+        let drawn = scale.zip(self.at);
+        drawn
+            .map(|(scale, level)| line(&scale, &at(&scale), level, charset))
+            .unwrap_or_default()
+    }
+
+    /// Its marks: "min 66 MiB, low 82.5 MiB".
+    #[must_use]
+    pub fn marks(&self) -> String {
+        let marks = self.marks.iter();
+        let words = marks.map(|mark| format!("{} {}", mark.name, mark.amount));
+        words.collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// How far one amount of pages is from another.
+pub(crate) fn apart(one: u64, other: u64, page: PageSize) -> Bytes {
+    Pages(one.abs_diff(other)).bytes(page)
+}
+
 /// Draws three rows, each at most `width` columns: names, line, amounts.
 ///
 /// `marks` ascend; without any, or with all at zero, there is nothing to draw.
 pub(crate) fn draw(marks: &[Mark], level: u64, width: usize, charset: Charset) -> Vec<String> {
-    let scale = match marks.last() {
-        Some(last) if last.at > 0 && width >= 20 => Scale {
-            end: last.at.saturating_add(last.at / 2).max(1),
-            columns: width - 2,
-        },
-        _ => return Vec::new(),
+    let Some(scale) = Scale::of(marks, width.saturating_sub(2)).filter(|_| width >= 20) else {
+        return Vec::new();
     };
     let columns: Vec<usize> = marks.iter().map(|mark| scale.column(mark.at)).collect();
     let names = marks.iter().map(|mark| mark.name);
     let amounts = marks.iter().map(|mark| mark.amount.as_str());
     vec![
         labels(names.zip(columns.iter().copied()), width),
-        line(&scale, &columns, level, charset),
+        format!("0 {}", line(&scale, &columns, level, charset)),
         labels(amounts.zip(columns.iter().copied()), width),
     ]
 }
@@ -49,6 +110,13 @@ struct Scale {
 }
 
 impl Scale {
+    /// To one and a half times the last mark; `None` where that is nothing, or there is no room.
+    fn of(marks: &[Mark], columns: usize) -> Option<Self> {
+        let last = marks.last().filter(|last| last.at > 0 && columns >= 8)?;
+        let end = last.at.saturating_add(last.at / 2).max(1);
+        Some(Self { end, columns })
+    }
+
     fn column(&self, at: u64) -> usize {
         let last = self.columns - 1;
         let column = u128::from(at.min(self.end)) * last as u128 / u128::from(self.end);
@@ -98,7 +166,7 @@ fn line(scale: &Scale, marks: &[usize], level: u64, charset: Charset) -> String 
         (_, false, true) => pens.empty_mark,
         (_, false, false) => pens.empty,
     };
-    "0 ".chars().chain((0..scale.columns).map(pen)).collect()
+    (0..scale.columns).map(pen).collect()
 }
 
 /// Puts each label at its column: the first ends there, the last begins there, others are centred.

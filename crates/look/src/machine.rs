@@ -66,7 +66,12 @@ impl Machine {
 
     /// Writes the first lines of the page.
     pub(crate) fn write(&self, page: &mut Page) {
-        let dot = page.either(" · ", ", ");
+        page.title(&self.title(page.either(" · ", ", ")));
+        self.write_place(page);
+    }
+
+    /// Kernel, page size and time since boot, with this between them.
+    pub(crate) fn title(&self, dot: &str) -> String {
         let kernel = match (&self.kernel, &self.kernel_by_items) {
             (Some(kernel), _) => format!("Linux {kernel}"),
             (None, Some(bounds)) => format!("Linux (unknown; by its items {bounds})"),
@@ -88,7 +93,10 @@ impl Machine {
         if let Some(label) = &self.label {
             words.push(format!("at \"{label}\""));
         }
-        page.title(&words.join(dot));
+        words.join(dot)
+    }
+
+    fn write_place(&self, page: &mut Page) {
         if self.facts.place == Place::Container {
             page.paragraph(
                 2,

@@ -116,6 +116,40 @@ impl Stalls {
     }
 }
 
+/// A line of pressure as a row of a screen. Shares are from 0 to 1.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Waited {
+    /// "memory", "io" or "cpu".
+    pub resource: &'static str,
+    /// "some" or "full".
+    pub tasks: &'static str,
+    /// Over the interval, then over 10, 60 and 300 seconds; `None` where it is not told.
+    pub shares: [Option<f64>; 4],
+}
+
+/// The pressures as rows of a screen.
+pub(crate) fn rows(pressures: &[Pressure]) -> Vec<Waited> {
+    let of = |pressure: &Pressure| {
+        let lines = [("some", &pressure.some), ("full", &pressure.full)];
+        let row = |(tasks, stalls): (&'static str, &Option<Stalls>)| {
+            let stalls = stalls.as_ref()?;
+            let average = |of: fn(Averages) -> f64| stalls.averages.map(of);
+            Some(Waited {
+                resource: pressure.resource,
+                tasks,
+                shares: [
+                    stalls.interval,
+                    average(|averages| averages.avg10),
+                    average(|averages| averages.avg60),
+                    average(|averages| averages.avg300),
+                ],
+            })
+        };
+        lines.map(row)
+    };
+    pressures.iter().flat_map(of).flatten().collect()
+}
+
 /// Writes the section.
 pub(crate) fn write(pressures: &[Pressure], page: &mut Page) {
     if pressures.is_empty() {

@@ -92,6 +92,17 @@ impl Reclaim {
         })
     }
 
+    /// What moved over the interval, in pages or times a second, by its words; `None` where there
+    /// is no interval.
+    pub(crate) fn moving(&self) -> Option<Vec<(&'static str, f64)>> {
+        self.seconds?;
+        let moved = self.counters.iter().filter_map(|counter| {
+            let rate = counter.per_second.filter(|&rate| rate > 0.0)?;
+            Some((counter.title, rate))
+        });
+        Some(moved.collect())
+    }
+
     /// Writes the section; counters that never moved are named in one line.
     pub(crate) fn write(&self, page: &mut Page) {
         let title = match self.seconds {
@@ -135,7 +146,8 @@ pub(super) fn sum<'a>(all: impl Iterator<Item = (&'a str, u64)>, wanted: &[&str]
     found.reduce(u64::saturating_add)
 }
 
-fn rounded(rate: f64) -> String {
+/// A rate as it is written.
+pub(crate) fn rounded(rate: f64) -> String {
     match rate {
         0.0 => "0".to_owned(),
         rate if rate < 10.0 => format!("{rate:.1}"),

@@ -154,6 +154,21 @@ fn slabinfo(text: &str, looked: &Looked<'_>) -> Option<(Vec<Slab>, Bytes)> {
     (whole && !rows.is_empty()).then_some((rows, Bytes(sum)))
 }
 
+impl Listing {
+    /// A process by number and name, and what it holds.
+    pub(crate) fn process(&self) -> Option<(u64, &str, Bytes)> {
+        Some((self.pid?, &self.name, Bytes(self.bytes)))
+    }
+}
+
+/// The largest processes by what is resident; `None` where no list of them tells that.
+pub(crate) fn largest_processes(frame: &Frame) -> Option<Vec<Listing>> {
+    let lists = lists(frame).into_iter();
+    let mut lists = lists.filter(|list| ["top", "ps"].contains(&list.tool));
+    let list = lists.find(|list| !list.address_space_alone)?;
+    Some(list.largest)
+}
+
 /// The lists in a frame.
 pub(crate) fn lists(frame: &Frame) -> Vec<Listed> {
     let text = |tool: &str| frame.file(&format!("{}{tool}", evidence::TOOLS));

@@ -7,7 +7,7 @@ use mm::zoneinfo::{self, Zoneinfo};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::load_line::Mark;
+use super::load_line::{Level, Mark, apart};
 use super::nodes::{Node, nodes};
 use super::page::Page;
 use super::watermark_rule::WatermarkRule;
@@ -125,17 +125,38 @@ impl Zone {
         );
         page.line("");
         page.paragraph(2, &head);
+        page.load_line(&self.marks(), self.against_marks_pages);
+    }
+
+    fn marks(&self) -> [Mark; 3] {
         let marks = [
             ("min", self.min_pages),
             ("low", self.low_pages),
             ("high", self.high_pages),
         ];
-        let marks = marks.map(|(name, at)| Mark {
+        marks.map(|(name, at)| Mark {
             name,
             at,
             amount: self.amount(at),
-        });
-        page.load_line(&marks, self.against_marks_pages);
+        })
+    }
+
+    /// What stands against the marks, and how far that is from them.
+    fn level(&self) -> Level {
+        let against = self.against_marks_pages;
+        let from = |mark: u64| apart(against, mark, self.page);
+        let mut says = match self.state {
+            State::AboveHigh => format!("{} above high", from(self.high_pages)),
+            State::BelowHigh => format!("{} above low", from(self.low_pages)),
+            State::BelowLow => format!("{} above min", from(self.min_pages)),
+            State::BelowMin => format!("{} below min", from(self.min_pages)),
+        };
+        if let Some(boost) = self.boost_pages.filter(|&pages| pages > 0) {
+            says += &format!(", boost {}", self.amount(boost));
+        }
+        let name = format!("{} {}", self.name, self.node);
+        let is_pressing = matches!(self.state, State::BelowLow | State::BelowMin);
+        Level::new(name, Some(against), self.marks().into()).says(says, is_pressing)
     }
 
     /// The free pages that do not stand against the marks.
@@ -210,13 +231,26 @@ pub(crate) fn write(zones: &[Zone], rule: &WatermarkRule, page: &mut Page) {
 
 /// Writes the lines alone, of the zones that hold more than a sixty-fourth of the memory.
 pub(crate) fn write_lines(zones: &[Zone], page: &mut Page) {
-    let all: Pages = zones.iter().map(|zone| Pages(zone.managed_pages)).sum();
-    let large = |zone: &&Zone| zone.managed_pages > all.0 / 64;
-    let large: Vec<&Zone> = as_tried(zones).into_iter().filter(large).collect();
-    for node in large.chunk_by(|a, b| a.node == b.node) {
+    for node in large(zones).chunk_by(|a, b| a.node == b.node) {
         node.iter().for_each(|zone| zone.write_line(page));
         write_kswapd(node, page);
     }
+}
+
+/// The same as rows of a screen, and what kswapd of each node does.
+pub(crate) fn levels(zones: &[Zone]) -> (Vec<Level>, Vec<String>) {
+    let large = large(zones);
+    let nodes = large.chunk_by(|a, b| a.node == b.node);
+    let kswapd = nodes.filter_map(|node| Some(node.first()?.kswapd.as_ref()?.words().to_owned()));
+    let kswapd = kswapd.collect();
+    (large.into_iter().map(Zone::level).collect(), kswapd)
+}
+
+/// Those that hold more than a sixty-fourth of the memory, as they are tried.
+fn large(zones: &[Zone]) -> Vec<&Zone> {
+    let all: Pages = zones.iter().map(|zone| Pages(zone.managed_pages)).sum();
+    let large = |zone: &&Zone| zone.managed_pages > all.0 / 64;
+    as_tried(zones).into_iter().filter(large).collect()
 }
 
 /// What kswapd of these zones' node does.

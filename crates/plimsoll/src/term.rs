@@ -91,6 +91,18 @@ pub(crate) fn is_quiet() -> bool {
     QUIET.load(Ordering::Relaxed)
 }
 
+/// The terminal itself, for a screen of which each cell is drawn by us; `None` where standard output
+/// is none.
+pub(crate) fn terminal() -> Option<io::Stdout> {
+    let out = io::stdout();
+    out.is_terminal().then_some(out)
+}
+
+/// Whether standard output is to have colours.
+pub(crate) fn is_coloured() -> bool {
+    anstream::stdout().current_choice() != ColorChoice::Never
+}
+
 /// A line about what went wrong; that nobody can hear it is no reason to stop.
 pub(crate) fn warn(text: impl fmt::Display) {
     writeln!(err(), "{text}").ok();

@@ -1,6 +1,7 @@
 //! Programs of others that tests run: where one is missing, the test says that it is skipped.
 
 use std::io::Write as _;
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// Debian's own interpreter, which finds the modules that Debian's packages bring.
@@ -29,6 +30,16 @@ print(sum(len(family.samples) for family in parse(sys.stdin.read())))";
     let parsed = there.and_then(|_| run(Command::new(PYTHON).args(["-c", PARSE]), text));
     let missing = "prometheus_client is missing: apt-get install python3-prometheus-client";
     said_without(parsed, missing)
+}
+
+/// What tmux answers, whose servers have their sockets below a folder; `None`, and the reason is
+/// said, without it.
+#[must_use]
+pub fn tmux(folder: &Path, arguments: &[&str]) -> Option<String> {
+    let mut command = Command::new("tmux");
+    let command = command.env("TMUX_TMPDIR", folder).env_remove("TMUX");
+    let answer = run(command.args(arguments), "");
+    said_without(answer, "tmux is missing: apt-get install tmux")
 }
 
 fn said_without<T>(found: Option<T>, missing: &str) -> Option<T> {

@@ -5,7 +5,7 @@ use mm::catalogue::{folder, path_of};
 use mm::notes::FACTS;
 use mm::units::Nanos;
 
-use super::{RELEASE, Reading};
+use super::{BLOCK_DEVICES, RELEASE, Reading};
 use crate::{Root, facts, groups};
 
 /// The files that tell where memory stands.
@@ -22,6 +22,15 @@ const LINES_SET: [&str; 7] = [
     path_of("vm.watermark_scale_factor"),
 ];
 
+/// The files that tell who waits, what the devices wrote, and for how long the machine is up.
+const MOVING: [&str; 5] = [
+    "proc/pressure/memory",
+    "proc/pressure/io",
+    "proc/pressure/cpu",
+    "proc/diskstats",
+    "proc/uptime",
+];
+
 /// Reads what tells how far memory is from its lines, and the control groups that use most of it,
 /// this many at most; cheap enough for every second.
 #[must_use]
@@ -33,6 +42,20 @@ pub fn lines(root: &Root, at: Nanos, groups: usize) -> Frame {
     reading.generations();
     reading.frame.files.extend(groups::largest(root, groups));
     reading.note(FACTS, facts::read(root).to_text());
+    reading.finish()
+}
+
+/// Reads the same, who waits, and what waits to be written to each device.
+#[must_use]
+pub fn moving(root: &Root, at: Nanos, groups: usize) -> Frame {
+    let mut reading = Reading::new(root, at);
+    reading.frame = lines(root, at, groups);
+    MOVING.iter().for_each(|path| reading.try_file(path));
+    let devices = reading.with_data();
+    for name in devices.iter().take(BLOCK_DEVICES) {
+        reading.try_file(&format!("sys/block/{name}/bdi/max_ratio"));
+    }
+    reading.backing_devices(&devices);
     reading.finish()
 }
 

@@ -139,9 +139,19 @@ impl Findings {
         self.findings.iter_mut().for_each(Finding::of_evidence);
     }
 
-    /// The findings, worst first.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &Finding> {
-        self.findings.iter()
+    /// All of them, worst first.
+    pub(crate) fn all(&self) -> &[Finding] {
+        &self.findings
+    }
+
+    /// What was looked for and not found.
+    pub(crate) fn absent(&self) -> usize {
+        self.absent.len()
+    }
+
+    /// Which facts are missing.
+    pub(crate) fn lacks(&self) -> impl Iterator<Item = &'static str> {
+        self.without.keys().copied()
     }
 
     /// Their names, worst first.

@@ -99,7 +99,7 @@ impl Host {
         let snapshot = Snapshot::parse(frame);
         let memory = snapshot.meminfo.as_ref().and_then(|it| it.mem_total);
         let memory = memory.map(Kib::bytes);
-        let findings = view.findings.iter().map(|it| Said {
+        let findings = view.findings.all().iter().map(|it| Said {
             rule: it.name(),
             severity: (it.severity() as u8, it.severity().word()),
             what: it.what().to_owned(),

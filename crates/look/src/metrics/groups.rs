@@ -5,6 +5,7 @@ use std::cmp::Reverse;
 
 use mm::memcg::{Memcg, MemoryStat};
 use mm::psi::Psi;
+use mm::snapshot::Snapshot;
 
 use super::facts::{Facts, Sample};
 
@@ -14,14 +15,20 @@ pub const MOST: usize = 20;
 /// A figure of a group, with the value of a further label.
 type Figure = (&'static str, Option<f64>);
 
-/// The largest groups whose use is known, by name.
-fn largest(facts: &Facts) -> Vec<(&String, &Memcg)> {
-    let groups = facts.now.memcgs.iter();
+/// The largest groups whose use is known, the largest first.
+pub(crate) fn by_use(snapshot: &Snapshot) -> Vec<(&String, &Memcg)> {
+    let groups = snapshot.memcgs.iter();
     let mut groups: Vec<_> = groups
         .filter(|(_, group)| group.current.is_some())
         .collect();
     groups.sort_by_key(|(_, group)| Reverse(group.current));
     groups.truncate(MOST);
+    groups
+}
+
+/// The same by name.
+fn largest(facts: &Facts) -> Vec<(&String, &Memcg)> {
+    let mut groups = by_use(&facts.now);
     groups.sort_by_key(|(name, _)| *name);
     groups
 }
@@ -52,7 +59,7 @@ fn each_by<const N: usize>(
 }
 
 /// A group as `/proc/PID/cgroup` names it.
-fn path(name: &str) -> String {
+pub(crate) fn path(name: &str) -> String {
     format!("/{name}")
 }
 

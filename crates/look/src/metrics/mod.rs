@@ -4,7 +4,7 @@
 //! not there has no sample: no figure is zero because nobody could read it.
 
 mod facts;
-mod groups;
+pub(crate) mod groups;
 mod lines;
 mod ours;
 mod table;

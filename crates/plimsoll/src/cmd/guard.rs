@@ -56,3 +56,30 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
 pub(super) fn standing() -> Option<look::metrics::Guard> {
     shared::standing(Path::new(shared::CONFIG), Path::new(shared::STATE))
 }
+
+/// What stands of the guard, and the last things that it did, the latest first; nothing where none
+/// is set up.
+pub(super) fn recent(count: usize) -> Vec<String> {
+    use look::metrics::Guard;
+    let state = shared::StateArg {
+        state: shared::STATE.into(),
+    };
+    let stands = match standing() {
+        Some(Guard::Runs) => "it runs",
+        Some(Guard::Stopped) => "it is configured, and does not run",
+        Some(Guard::Killed) => {
+            "it was killed, and left tunables set: plimsoll-guard --restore writes them back"
+        }
+        None if state.state.exists() => "what it says is for root",
+        None => return Vec::new(),
+    };
+    let did = match events::all(&state) {
+        Ok(events) => events,
+        Err(_) => return vec![stands.to_owned(), "what it did is for root".to_owned()],
+    };
+    let did = did.iter().rev().take(count).map(|event| {
+        let date = crate::changing::told::date(event.at / 1000);
+        format!("{date}  {}", event.said())
+    });
+    [stands.to_owned()].into_iter().chain(did).collect()
+}

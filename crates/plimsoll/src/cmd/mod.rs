@@ -34,6 +34,7 @@ pub(crate) mod serve;
 pub(crate) mod status;
 pub(crate) mod studies;
 pub(crate) mod sweep;
+pub(crate) mod top;
 pub(crate) mod trial;
 pub(crate) mod undo;
 pub(crate) mod watch;
