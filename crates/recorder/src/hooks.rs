@@ -105,8 +105,8 @@ pub(crate) const FUNCTIONS: [Hook; 10] = [
         range: Range::Whole,
         ..HOOK
     },
-    // Where the compiler has put the function above into its callers (6.1), it is not called by these;
-    // else what both see is taken once.
+    // Where the compiler has put the function above into its callers, as `fdatasync` on 6.1 has it,
+    // that is not seen there. What both see is taken once.
     Hook {
         name: "__x64_sys_fsync",
         ..SYNC
@@ -142,8 +142,8 @@ pub(crate) const FUNCTIONS: [Hook; 10] = [
             are: 4,
         }),
     },
-    // A fault that finds its page in the cache ends in the first of these, each other in the second:
-    // after a wait it is tried again, and then it is one of the two.
+    // A fault that finds its page in the cache ends in the first of these, each other in the
+    // second: after a wait it is tried again, and then it is one of the two.
     Hook {
         name: "filemap_map_pages",
         only: Some(Only {

@@ -1,9 +1,9 @@
 //! What the tasks of this machine do to its files, seen by BPF programs of our own.
 //!
 //! Programs at functions of the kernel (`fentry`, `fexit`) note reads, writes, faults on mapped
-//! files, `fsync`, truncation and `POSIX_FADV_DONTNEED`. Where the kernel refuses those, a tracepoint is left, which sees
-//! reads only. Nothing is compiled: the programs are some hundred instructions, and where members
-//! of structures lie is read from the kernel's own types (BTF).
+//! files, `fsync`, truncation and `POSIX_FADV_DONTNEED`. Where the kernel refuses those, a
+//! tracepoint is left, which sees reads only. Nothing is compiled: the programs are some hundred
+//! instructions, and where members of structures lie is read from the kernel's own types (BTF).
 
 mod assembly;
 mod bpf;
