@@ -34,30 +34,47 @@ function system(state) {
   return new Proxy(known, { get: (calls, name) => calls[name] ?? (() => EBADF) });
 }
 
-/** An instance of the model; `ask` gives the text of an answer or throws an Error in words. */
+/** Runs a module, and keeps what it says. */
+function started(module) {
+  const state = { memory: null, said: "" };
+  const instance = new WebAssembly.Instance(module, { wasi_snapshot_preview1: system(state) });
+  state.memory = instance.exports.memory;
+  instance.exports._initialize?.();
+  return { state, calls: instance.exports };
+}
+
+/** What is packed, expanded by the module that can. */
+export function expanded(module, packed) {
+  const { state, calls } = started(module);
+  const at = calls.room(packed.length) >>> 0;
+  new Uint8Array(state.memory.buffer, at, packed.length).set(packed);
+  const length = calls.expand() >>> 0;
+  return new Uint8Array(state.memory.buffer, calls.expanded() >>> 0, length).slice();
+}
+
+/**
+ * An instance of the model; `ask` gives the text of an answer or throws an Error in words. `file`
+ * is what the question is about, in bytes.
+ */
 export function engine(module) {
   let live = null;
-  const start = () => {
-    const state = { memory: null, said: "" };
-    const instance = new WebAssembly.Instance(module, { wasi_snapshot_preview1: system(state) });
-    state.memory = instance.exports.memory;
-    instance.exports._initialize?.();
-    return { state, calls: instance.exports };
-  };
-  const raw = (question) => {
-    live ??= start();
+  const raw = (question, file) => {
+    live ??= started(module);
     const { state, calls } = live;
-    const bytes = new TextEncoder().encode(JSON.stringify(question));
-    const at = calls.text(bytes.length) >>> 0;
-    new Uint8Array(state.memory.buffer, at, bytes.length).set(bytes);
+    const head = new TextEncoder().encode(`${JSON.stringify(question)}\n`);
+    const size = head.length + (file?.length ?? 0);
+    const at = calls.text(size) >>> 0;
+    const text = new Uint8Array(state.memory.buffer, at, size);
+    text.set(head);
+    if (file) text.set(file, head.length);
     const length = calls.ask() >>> 0;
     const answer = new Uint8Array(state.memory.buffer, calls.answer() >>> 0, length);
     return new TextDecoder().decode(answer);
   };
-  const ask = (question) => {
+  const ask = (question, file = null) => {
     let text;
     try {
-      text = raw(question);
+      text = raw(question, file);
     } catch (error) {
       // What trapped is not asked again; the next question gets a model of its own.
       const said = live?.state.said || String(error);

@@ -12,11 +12,32 @@ const element = (name, properties = {}, ...children) => {
 const waiting = new Map();
 let numbers = 0;
 
-async function module() {
-  const text = by("model").textContent.trim();
-  const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
-  const plain = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-  return WebAssembly.compile(await new Response(plain).arrayBuffer());
+/** What stands for a character that a script in a page cannot hold. */
+const SPECIAL = { "\u00a1": 0, "\u00a2": 13, "\u00a3": 60 };
+
+/** The bytes that a text has seven bits of in each of its characters, the lowest first. */
+function sevens(text) {
+  const bytes = new Uint8Array(Math.floor((text.length * 7) / 8));
+  let [bits, count, at] = [0, 0, 0];
+  for (let index = 0; index < text.length; index += 1) {
+    const code = text.charCodeAt(index);
+    bits |= (code > 127 ? SPECIAL[text[index]] : code) << count;
+    count += 7;
+    if (count < 8) continue;
+    bytes[at] = bits & 255;
+    bits >>= 8;
+    count -= 8;
+    at += 1;
+  }
+  return bytes;
+}
+
+/** The model as it is packed, and the module that expands it. */
+async function model() {
+  const expand = new Blob([sevens(by("expand").textContent)]);
+  const plain = expand.stream().pipeThrough(new DecompressionStream("gzip"));
+  const expander = await WebAssembly.compile(await new Response(plain).arrayBuffer());
+  return { expander, packed: sevens(by("model").textContent) };
 }
 
 async function started() {
@@ -33,15 +54,16 @@ async function started() {
     waiting.forEach(({ refused }) => refused(why));
     waiting.clear();
   });
-  worker.postMessage({ module: await module() });
+  worker.postMessage(await model());
   return worker;
 }
 
 const worker = started();
 
-async function ask(question) {
+/** Asks the model; `file` is what the question is about, in bytes. */
+async function ask(question, file = null) {
   const number = (numbers += 1);
-  (await worker).postMessage({ number, question });
+  (await worker).postMessage({ number, question, file });
   return new Promise((answered, refused) => waiting.set(number, { answered, refused }));
 }
 
@@ -51,6 +73,10 @@ let study = null;
 let offer = null;
 /** The text of a study's file; null for a built-in one. */
 let text = null;
+/** The bytes of a recording; null for a study that is none. */
+let recording = null;
+/** The machine that there is a capture of, in place of the study's own. */
+let like = null;
 
 const checked = () => [...by("arms").querySelectorAll("input:checked")].map((box) => box.value);
 
@@ -65,14 +91,17 @@ function asked() {
   const memory = number("memory", study.memory_mib);
   const arms = checked();
   if (arms.length === 0) throw new Error("choose at least one arm");
-  return {
-    study: text === null ? study.name : study.file,
-    text,
-    arms: arms.length === study.arms.length ? [] : arms,
-    set: settings(),
+  const machine = {
     memory: memory && `${memory}M`,
     cpus: Number(number("cpus", study.cpus)) || null,
     disk: by("disk").value || null,
+  };
+  return {
+    study: study.file,
+    text,
+    arms: arms.length === study.arms.length ? [] : arms,
+    set: settings(),
+    ...(like === null ? machine : { like }),
     kernel: by("kernel").value || null,
     repetitions: Math.max(1, Number(by("repetitions").value) || 1),
   };
@@ -81,10 +110,12 @@ function asked() {
 const quoted = (word) => (/^[\w./=:,+-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);
 
 function command(question) {
-  const { study: name, arms, set, memory, cpus, disk, kernel, repetitions } = question;
+  const { study: name, arms, set, memory = null, cpus = null, disk = null } = question;
+  const { kernel, repetitions } = question;
   const words = ["plimsoll", "predict", name];
   arms.forEach((arm) => words.push("--arm", arm));
   set.forEach((setting) => words.push("--set", setting));
+  if (question.like) words.push("--like", question.like.name);
   Object.entries({ memory, cpus, disk, kernel, repetitions }).forEach(([option, value]) => {
     if (value !== null) words.push(`--${option}`, String(value));
   });
@@ -92,8 +123,9 @@ function command(question) {
 }
 
 function fragment(question) {
+  // A machine's capture is no part of it: what is sent to others is the question.
   const pairs = Object.entries(question).flatMap(([key, value]) =>
-    [value].flat().filter((it) => it !== null).map((it) => [key, String(it)]));
+    key === "like" ? [] : [value].flat().filter((it) => it !== null).map((it) => [key, String(it)]));
   return `#${new URLSearchParams(pairs)}`;
 }
 
@@ -207,11 +239,13 @@ function fillTunables(set) {
 
 const none = { arms: [], set: [], memory: null, cpus: null, disk: null, kernel: null };
 
-async function choose(name, fileText, question = none) {
+/** A built-in study by its name, or one of a file: its text, or a recording's bytes. */
+async function choose(name, fileText, question = none, file = null) {
   const about = { verb: "study", study: name, text: fileText };
-  study = { ...JSON.parse(await ask(about)), file: name };
+  study = { ...JSON.parse(await ask(about, file)), file: name };
   text = fileText;
-  by("study").value = fileText === null ? name : "";
+  recording = file;
+  by("study").value = fileText === null && file === null ? name : "";
   cleared();
   fill(question);
   changed();
@@ -243,7 +277,7 @@ async function answer() {
     remember(question);
     by("status").textContent = "The model computes.";
     const begin = performance.now();
-    show(await ask({ verb: "predict", ...question }));
+    show(await ask({ verb: "predict", ...question }, recording));
     said(`Answered in ${((performance.now() - begin) / 1000).toFixed(2)} s.`);
   } catch (error) {
     cleared();
@@ -281,8 +315,9 @@ const shadow = by("report").attachShadow({ mode: "open" });
 
 /** The report of `plimsoll predict --out`, with its own style, apart from the page's. */
 function show(answered) {
-  const end = answered.indexOf("\n");
-  const page = new DOMParser().parseFromString(answered.slice(end + 1), "text/html");
+  const [data, says] = answered.split("\n", 2);
+  const html = answered.slice(data.length + says.length + 2);
+  const page = new DOMParser().parseFromString(html, "text/html");
   const style = page.querySelector("style").textContent;
   const scoped = style.replaceAll(":root", ":host").replace(/^body\b/gm, ".body");
   const main = page.querySelector("main");
@@ -296,7 +331,7 @@ function show(answered) {
   const open = [...shadow.querySelectorAll("details")].map((part) => part.open);
   shadow.replaceChildren(element("style", { textContent: scoped }), body);
   shadow.querySelectorAll("details").forEach((part, index) => (part.open = open[index] ?? shown(part)));
-  by("headline").textContent = headline(JSON.parse(answered.slice(0, end)));
+  by("headline").textContent = headline(JSON.parse(data));
 }
 
 const signed = (share) => `${share > 0 ? "+" : ""}${(100 * share).toFixed(0)} %`;
@@ -310,54 +345,14 @@ function headline({ kernels }) {
   return words.join("; ");
 }
 
-// ---- A text of a machine.
-
-async function look(name, given) {
-  const set = by("evidence-set").value.split(/[\s,]+/).filter(Boolean);
-  const width = Math.floor(by("pages").clientWidth / 8.5) - 4;
-  by("evidence-status").textContent = "It is read.";
-  try {
-    const found = JSON.parse(await ask({ verb: "look", name, text: given, set, width }));
-    by("pages").replaceChildren(...(found.pages ?? linted(found.lint)).flatMap(pageOf));
-    by("evidence-status").textContent = `Read: ${name}.`;
-  } catch (error) {
-    by("pages").replaceChildren();
-    by("evidence-status").textContent = `${name}: ${error.message}.`;
-  }
-  by("evidence-status").scrollIntoView({ block: "nearest" });
+/** The machine of a capture in place of the study's own, or again the study's. */
+function askFor(held) {
+  like = held;
+  by("own-machine").hidden = like !== null;
+  by("like").hidden = like === null;
+  by("like-name").textContent = like === null ? "" : like.name;
+  changed();
 }
-
-function linted({ findings, settings: count }) {
-  const found = findings.filter((finding) => finding.status === "found");
-  const open = findings.filter((finding) => finding.status === "unknown");
-  const line = ({ line: at, severity, rule, what, instead }) =>
-    `${at ? `line ${at}: ` : ""}${severity} ${rule}\n  ${what}\n  Instead: ${instead}`;
-  const none = open.length > 0 ? "" : "Nothing was found.";
-  const asked = open.length > 0
-    ? `${open.length} questions could not be answered from this text: ${open.map(({ rule }) => rule).join(", ")}.`
-    : "";
-  const words = [...found.map(line), none, asked].filter(Boolean).join("\n\n");
-  return [{ name: `What lint says of ${count} setting${count === 1 ? "" : "s"}`, text: words }];
-}
-
-function pageOf({ name, text: words }) {
-  const pre = element("pre", { textContent: words, tabIndex: 0 });
-  pre.setAttribute("aria-label", name);
-  pre.setAttribute("role", "region");
-  return [element("h3", { textContent: name }), pre];
-}
-
-/** What a file is: a study has a question and arms; all else is a text of a machine. */
-async function dropped(file) {
-  const given = await file.text().catch(() => null);
-  if (given === null) return said(`${file.name}: the browser does not read it.`, "error");
-  const isStudy = /^[ \t]*question[ \t]*=/m.test(given) && /^[ \t]*\[\[arm\]\]/m.test(given);
-  if (!isStudy) return look(file.name, given);
-  return chosen(file.name, given);
-}
-
-/** As `choose`; what is wrong is said. */
-const chosen = (...study) => choose(...study).catch((error) => said(`${error.message}.`, "error"));
 
 // ---- A guided tour: steps that ask for the reader.
 
@@ -365,14 +360,26 @@ const tours = JSON.parse(by("tours").textContent);
 let tour = null;
 let at = 0;
 
-function step(number) {
+/** Asks a step's question, and says its words with the numbers of the answer. */
+async function step(number) {
   at = number;
-  const { says, ...asks } = tour.steps[at];
-  by("tour-says").textContent = says;
-  by("tour-at").textContent = `${at + 1} of ${tour.steps.length}`;
+  const { says, holds, ...asks } = tour.step[at];
+  const words = by("tour-says");
+  words.setAttribute("aria-busy", "true");
+  words.textContent = says.replaceAll(/\{[^}]*\}/g, "…");
+  by("tour-at").textContent = `Step ${at + 1} of ${tour.step.length}`;
+  by("tour-source").textContent = `${tour.source}.`;
   by("tour-back").disabled = at === 0;
-  by("tour-next").disabled = at === tour.steps.length - 1;
-  return chosen(tour.study, null, { ...none, ...asks });
+  by("tour-next").disabled = at === tour.step.length - 1;
+  askFor(null);
+  await chosen(tour.study, null, { ...none, ...asks });
+  try {
+    const filled = JSON.parse((await ask({ verb: "predict", ...asked(), says }, recording)).split("\n", 2)[1]);
+    if (tour?.step[at].says === says) words.textContent = filled;
+  } catch (error) {
+    said(`${error.message}.`, "error");
+  }
+  words.setAttribute("aria-busy", "false");
 }
 
 function listenToTours() {
@@ -385,68 +392,4 @@ function listenToTours() {
   });
   by("tour-back").addEventListener("click", () => step(at - 1));
   by("tour-next").addEventListener("click", () => step(at + 1));
-}
-
-// ---- Events.
-
-async function copied(button, words) {
-  const label = button.dataset.label ?? (button.dataset.label = button.textContent);
-  try {
-    await navigator.clipboard.writeText(words);
-    button.textContent = "Copied";
-  } catch {
-    button.textContent = "Not copied: the browser refused";
-  }
-  setTimeout(() => (button.textContent = label), 1500);
-}
-
-function listen() {
-  by("question").addEventListener("submit", (event) => event.preventDefault());
-  by("question").addEventListener("input", ({ target }) => {
-    if (target.id === "memory-slider") by("memory").value = memoryAt(Number(target.value));
-    if (target.id === "memory") by("memory-slider").value = atMemory(Number(target.value));
-    if (!["study", "study-file", "more"].includes(target.id)) changed();
-  });
-  by("study").addEventListener("change", () => by("study").value && chosen(by("study").value, null));
-  by("more").addEventListener("change", () => {
-    const choice = offer.tunables.find((it) => it.name === by("more").value);
-    by("more").value = "";
-    const there = choice && by(`tunable-${choice.name}`);
-    if (choice && !there) tunableField({ ...choice, values: [] });
-    if (choice) by(`tunable-${choice.name}`).focus();
-  });
-  for (const id of ["study-file", "evidence-file"]) {
-    by(id).addEventListener("change", () => {
-      if (by(id).files[0]) dropped(by(id).files[0]);
-      by(id).value = "";
-    });
-  }
-  by("look").addEventListener("click", () => look("the pasted text", by("evidence-text").value));
-  by("copy-command").addEventListener("click", ({ target }) => copied(target, by("command").textContent));
-  by("copy-link").addEventListener("click", ({ target }) => copied(target, location.href));
-  document.addEventListener("dragover", (event) => event.preventDefault());
-  document.addEventListener("drop", (event) => {
-    event.preventDefault();
-    if (event.dataTransfer.files[0]) dropped(event.dataTransfer.files[0]);
-  });
-  window.addEventListener("hashchange", () => fromLink());
-}
-
-/** The question that the link has; the first study where it has none. */
-function fromLink() {
-  const said = new URLSearchParams(location.hash.slice(1));
-  const whole = said.has("study") && !said.has("arms");
-  const question = { ...none, whole, arms: said.getAll("arms"), set: said.getAll("set") };
-  for (const key of ["memory", "cpus", "disk", "kernel", "repetitions"]) question[key] = said.get(key);
-  return chosen(said.get("study") ?? "usb-copy", said.get("text"), question);
-}
-
-try {
-  offer = JSON.parse(await ask({ verb: "offer" }));
-  by("study").append(option("", "a file"), ...offer.studies.map(({ name, title }) => option(name, `${name}: ${title}`)));
-  listen();
-  listenToTours();
-  await fromLink();
-} catch (error) {
-  said(`${error.message}.`, "error");
 }

@@ -4,12 +4,13 @@
 let model = null;
 
 self.addEventListener("message", ({ data }) => {
-  if (data.module) {
-    model = engine(data.module);
+  if (data.packed) {
+    const bytes = expanded(data.expander, data.packed);
+    model = engine(new WebAssembly.Module(bytes));
     return;
   }
   try {
-    self.postMessage({ number: data.number, answer: model.ask(data.question) });
+    self.postMessage({ number: data.number, answer: model.ask(data.question, data.file) });
   } catch (error) {
     self.postMessage({ number: data.number, error: error.message });
   }

@@ -1,12 +1,14 @@
 //! The model in a browser: a question in, the answer out; no file, thread or clock.
 //!
-//! The page writes a question as JSON into the memory that [`text`] makes room in, calls [`ask`],
-//! and reads the answer from [`answer`]. Its first line says whether it is one: `answer`, or
-//! `error` before one line that says why there is none.
+//! The page writes a question into the memory that [`text`] makes room in, a line of JSON and
+//! behind it the bytes of a file if it is about one. It calls [`ask`], and reads the answer from
+//! [`answer`]. Its first line says whether it is one: `answer`, or `error` before one line that
+//! says why there is none.
 
 #![deny(unsafe_code)]
 
 mod asked;
+mod live;
 mod looked;
 mod offered;
 mod predicted;
@@ -16,6 +18,7 @@ use std::cell::RefCell;
 use serde::Deserialize;
 
 use crate::asked::Predict;
+use crate::live::{Diff, Live};
 use crate::looked::Look;
 
 thread_local! {
@@ -33,8 +36,12 @@ enum Question {
     Study(asked::Of),
     /// A study on the model.
     Predict(Predict),
-    /// A text that somebody holds of a machine.
+    /// What somebody holds of a machine: the file behind the question.
     Look(Look),
+    /// The machine that the page is served by: the capture behind the question.
+    Live(Live),
+    /// Two captures of a machine.
+    Diff(Diff),
 }
 
 /// Makes room for a question of this many bytes, and says where.
@@ -69,12 +76,16 @@ pub extern "C" fn answer() -> *const u8 {
     TEXT.with_borrow(|text| text.as_ptr())
 }
 
-fn answered(question: &[u8]) -> Result<String, String> {
-    let question = serde_json::from_slice(question).map_err(|why| why.to_string())?;
-    match question {
+fn answered(text: &[u8]) -> Result<String, String> {
+    let end = text.iter().position(|byte| *byte == b'\n');
+    let (question, file) = text.split_at(end.unwrap_or(text.len()));
+    let file = file.get(1..).unwrap_or_default();
+    match serde_json::from_slice(question).map_err(|why| why.to_string())? {
         Question::Offer => Ok(offered::all()),
-        Question::Study(of) => Ok(offered::study(&of.study()?)),
-        Question::Predict(predict) => predicted::predicted(predict),
-        Question::Look(look) => looked::looked(&look),
+        Question::Study(of) => Ok(offered::study(&of.study(file)?)),
+        Question::Predict(predict) => predicted::predicted(predict, file),
+        Question::Look(look) => looked::looked(&look, file),
+        Question::Live(live) => live::live(&live, file),
+        Question::Diff(diff) => live::diff(&diff),
     }
 }

@@ -1,6 +1,5 @@
-//! What a text shows that somebody holds of a machine: `inspect`, `explain` and `lint` of it.
+//! What somebody holds of a machine: `inspect`, `explain` and `lint` of it.
 
-use evidence::{Reading, clean, gather};
 use look::explain::overview::Overview;
 use look::explain::proposed::Proposed;
 use look::lint::machine::Machine;
@@ -11,19 +10,18 @@ use look::page::{Canvas, Charset};
 use look::sections::Extent;
 use look::style;
 use look::view::View;
-use mm::capture::{self, Capture, Frame};
+use mm::capture::Capture;
 use mm::catalogue;
 use mm::settings::Setting;
 use mm::snapshot::Snapshot;
 use serde::Deserialize;
 use serde_json::{Value, json as object};
 
-/// A text, and what is asked of it.
+/// A file, and what is asked of it.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Look {
     /// The file's name, which says what its lines do not.
     name: String,
-    text: String,
     /// Settings to be judged for its machine, `TUNABLE=VALUE` each.
     #[serde(default)]
     set: Vec<String>,
@@ -31,33 +29,44 @@ pub(crate) struct Look {
     width: usize,
 }
 
+/// The longest capture that is handed back with its pages, in bytes: the page keeps it, to compare
+/// it or to ask the studies for its machine.
+const KEPT: usize = 8 << 20;
+
 /// Pages of text, as JSON: what is wrong, what differs from the kernel's choice, what the settings
 /// would change; or what is wrong with a file of settings.
-pub(crate) fn looked(look: &Look) -> Result<String, String> {
-    let form = read::form(&look.name, &look.text);
-    let is_output = |text: &str| {
-        text.lines()
-            .any(|line| line.starts_with("kernel.osrelease"))
-    };
-    if let Some(form) = form.filter(|_| !is_output(&look.text)) {
-        let text = Text::new(look.name.clone(), look.text.clone(), form);
+pub(crate) fn looked(look: &Look, file: &[u8]) -> Result<String, String> {
+    if let Some(text) = settings(look, file) {
         let machine = Machine::default();
         return linted(Scope::of(vec![text], Part::Part, &machine));
     }
-    let capture = capture_of(look)?;
-    let view = View::of(&capture, None).map_err(|why| why.to_string())?;
-    let frame = View::frame(&capture, None).map_err(|why| why.to_string())?;
-    let snapshot = Snapshot::parse(frame);
-    let canvas = Canvas {
-        width: look.width.clamp(40, 120),
-        charset: Charset::Unicode,
+    let found = unpack::read(file, &look.name).map_err(|why| why.to_string())?;
+    let capture = Capture {
+        frames: found.frames,
     };
+    let pages = pages(look, &capture)?;
+    let capture = Some(capture.to_text()).filter(|text| text.len() <= KEPT);
+    Ok(object!({ "pages": pages, "capture": capture }).to_string())
+}
+
+/// A file of settings, by its name and its lines; what `sysctl -a` printed is none.
+fn settings(look: &Look, file: &[u8]) -> Option<Text> {
+    let text = std::str::from_utf8(file).ok()?;
+    let form = read::form(&look.name, text)?;
+    let mut lines = text.lines();
+    let is_output = lines.any(|line| line.starts_with("kernel.osrelease"));
+    (!is_output).then(|| Text::new(look.name.clone(), text.to_owned(), form))
+}
+
+fn pages(look: &Look, capture: &Capture) -> Result<Vec<Value>, String> {
+    let view = View::of(capture, None).map_err(|why| why.to_string())?;
+    let frame = View::frame(capture, None).map_err(|why| why.to_string())?;
+    let snapshot = Snapshot::parse(frame);
+    let canvas = canvas(look.width);
+    let shown = view.of_evidence().text(canvas, &Extent::Screen);
     let overview = Overview::of(frame, &snapshot, Vec::new()).text(canvas);
     let mut pages = vec![
-        page(
-            "What it shows",
-            &view.of_evidence().text(canvas, &Extent::Screen),
-        ),
+        page("What it shows", &shown),
         page("What differs from the kernel's own choice", &overview),
     ];
     if !look.set.is_empty() {
@@ -67,10 +76,17 @@ pub(crate) fn looked(look: &Look) -> Result<String, String> {
         let name = "What the settings would change there";
         pages.push(page(name, &proposed.text(canvas, "EVIDENCE")));
     }
-    Ok(object!({ "pages": pages }).to_string())
+    Ok(pages)
 }
 
-fn page(name: &str, text: &str) -> Value {
+pub(crate) fn canvas(width: usize) -> Canvas {
+    Canvas {
+        width: width.clamp(40, 120),
+        charset: Charset::Unicode,
+    }
+}
+
+pub(crate) fn page(name: &str, text: &str) -> Value {
     object!({ "name": name, "text": style::plain(text) })
 }
 
@@ -83,32 +99,4 @@ fn linted(scope: Scope<'_>) -> Result<String, String> {
 
 fn setting(text: &str, snapshot: &Snapshot) -> Result<Setting, String> {
     catalogue::typed(text, snapshot.page).map_err(|why| why.to_string())
-}
-
-/// The capture that a text is, or that is made of it.
-fn capture_of(look: &Look) -> Result<Capture, String> {
-    let (text, strange) = clean::decode(look.text.as_bytes());
-    if text.starts_with(capture::MAGIC) {
-        let recovered = Capture::recover(&text).map_err(|why| why.to_string())?;
-        return Ok(recovered.capture);
-    }
-    let mut reading = evidence::split(&text, &look.name);
-    reading.source.clone_from(&look.name);
-    strange.into_iter().for_each(|why| reading.pass(why));
-    let readings = [reading];
-    let mut frames: Vec<Frame> = gather::frames(&readings);
-    if frames.is_empty() {
-        return Err(nothing(&readings));
-    }
-    gather::add_note(&mut frames, &gather::note(&look.name, &readings));
-    Ok(Capture { frames })
-}
-
-fn nothing(readings: &[Reading]) -> String {
-    let passed = readings.iter().flat_map(|reading| &reading.passed).next();
-    let why = passed.map_or("no file of memory and no log", |passed| &passed.why);
-    format!(
-        "nothing here is known: {why}; known are captures, texts of files of /proc and /sys, \
-         kernel logs, and files of settings"
-    )
 }

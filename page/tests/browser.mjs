@@ -1,11 +1,12 @@
-// The page in Chromium, as people use it: `browser.mjs PLIMSOLL.HTML NODE_MODULES`.
+// The page in Chromium, as people use it: `browser.mjs PLIMSOLL.HTML NODE_MODULES PLIMSOLL`.
 import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 
-const [file, modules] = process.argv.slice(2);
+const [file, modules, plimsoll] = process.argv.slice(2);
 const require = createRequire(join(resolve(modules), "any.js"));
 const { chromium } = require("playwright-core");
 const axe = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
@@ -24,7 +25,7 @@ async function opened(options = {}, fragment = "") {
   page.on("request", (request) => requests.push(request.url()));
   page.on("pageerror", (error) => errors.push(String(error)));
   page.on("console", (message) => message.type() === "error" && errors.push(message.text()));
-  await page.goto(address + fragment);
+  await page.goto((options.address ?? address) + fragment);
   await answered(page);
   return page;
 }
@@ -104,12 +105,24 @@ for (const id of ["study", "memory", "memory-slider", "cpus", "disk", "kernel", 
   assert(reached.has(id), `Tab reaches ${id}`);
 }
 
-// A tour asks its questions itself, to its end.
-await answered(other, () => other.locator("#tour-choice").selectOption("0"));
-while (!(await other.locator("#tour-next").isDisabled())) {
-  await answered(other, () => other.locator("#tour-next").click());
-  assert((await other.locator("#report svg").count()) > 0, "each step has its charts");
+// A tour asks its questions itself, to its end, and says the numbers of the answers.
+async function stepped(act) {
+  await answered(other, act);
+  await other.locator("#tour-says[aria-busy=false]").waitFor();
+  const says = await other.locator("#tour-says").textContent();
+  assert(!/[…{}]/.test(says), says);
+  assert((await other.locator("#report svg").count()) > 0, `each step has its charts: ${says}`);
 }
+const tours = await other.locator("#tour-choice option").count() - 1;
+for (let tour = 0; tour < tours; tour += 1) {
+  await stepped(() => other.locator("#tour-choice").selectOption(String(tour)));
+  let steps = 1;
+  for (; !(await other.locator("#tour-next").isDisabled()); steps += 1) {
+    await stepped(() => other.locator("#tour-next").click());
+  }
+  console.log(`tour ${tour + 1}: ${steps} steps`);
+}
+await picture(other, "page-tour");
 
 // A text of a machine, a file of settings, and a study's file.
 const drop = async (name, text) => {
@@ -120,6 +133,31 @@ await drop("dmesg.txt", readFileSync("fixtures/kernel_log/global-5.4.log"));
 await other.locator("#pages").filter({ hasText: "The kernel killed java" }).waitFor();
 await drop("90-mine.conf", "vm.swapiness = 10\nvm.min_free_kbytes = 1500000\n");
 await other.locator("#pages").filter({ hasText: "vm.swappiness" }).waitFor();
+// A folder, and an archive of one.
+const machine = "fixtures/hosts/vm-24gib-6.18";
+await other.locator("#evidence-folder").setInputFiles(machine);
+await other.locator("#pages").filter({ hasText: "6.18" }).waitFor();
+for (const form of ["tar", "tar.gz", "tar.zst", "tar.xz"]) {
+  await other.locator("#evidence-file").setInputFiles(`fixtures/evidence/sosreport.${form}`);
+  await other.locator("#evidence-status").filter({ hasText: `Read: sosreport.${form}` }).waitFor();
+}
+await other.locator("#evidence-file").setInputFiles({ name: "x.tar.xz", mimeType: "a/b", buffer: Buffer.from("\xfd7zXZ\0damaged", "latin1") });
+await other.locator("#evidence-status").filter({ hasText: "x.tar.xz: " }).waitFor();
+await drop("capture.txt", readFileSync(join(machine, "capture.txt")));
+await other.locator("#evidence-status").filter({ hasText: "Read: capture.txt" }).waitFor();
+// The studies for its machine, a change as a command, and again the studies' own machine.
+await other.locator("#evidence-set").fill("vm.dirty_bytes=600M");
+assert.match(await other.locator("#plan-command").textContent(), /^sudo plimsoll apply vm\.dirty_bytes=600M$/);
+await answered(other, () => other.locator("#held-ask").click());
+assert.match(await other.locator("#command").textContent(), /--like capture\.txt/);
+await answered(other, () => other.locator("#like-own").click());
+assert.doesNotMatch(await other.locator("#command").textContent(), /--like/);
+await other.locator("#held-keep").click();
+await drop("capture.txt", readFileSync(join(machine, "capture.txt")));
+await other.locator("#pages").filter({ hasText: "What changed" }).waitFor();
+// A recording is a study.
+await answered(other, () => other.locator("#study-file").setInputFiles("fixtures/programs/tar-6.12.rec"));
+assert.match(await other.locator("#command").textContent(), /predict tar-6\.12\.rec/);
 await answered(other, () => drop("own.toml", readFileSync("studies/usb-copy.toml", "utf8").replace('"usb-copy"', '"my-own"')));
 assert.match(await other.locator("#command").textContent(), /predict own\.toml/);
 
@@ -132,6 +170,36 @@ assert(wider <= 0, `${wider} pixels wider than a phone`);
 await picture(phone, "page-phone-whole");
 await accessible(phone, "phone");
 
+// This machine, live.
+if (plimsoll) {
+  const server = spawn(plimsoll, ["serve", "--listen", "127.0.0.1:0", "--interval", "1s", "--page", file]);
+  try {
+    const at = await new Promise((told) => server.stdout.once("data", (line) => told(String(line).trim())));
+    const live = await opened({ viewport: { width: 1280, height: 900 }, address: at });
+    await live.locator("#live-lines").filter({ hasText: "high mark" }).waitFor();
+    await live.locator("#live-lines").filter({ hasText: "Pressure" }).waitFor();
+    await live.waitForTimeout(3000);
+    await picture(live, "page-live");
+    await accessible(live, "live");
+    await live.locator("#live-keep").click();
+    await live.locator("#evidence-set").fill("vm.swappiness=10");
+    await live.locator("#live-look").click();
+    await live.locator("#pages").filter({ hasText: "What changed" }).waitFor();
+    await live.locator("#pages").filter({ hasText: "What the settings would change there" }).waitFor();
+    assert.match(await live.locator("#plan-command").textContent(), /vm\.swappiness=10$/);
+    await live.setViewportSize({ width: 360, height: 740 });
+    const wide = await live.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+    assert(wide <= 0, `live: ${wide} pixels wider than a phone`);
+    await picture(live, "page-live-phone-whole");
+    const asked = new Set(requests.filter((url) => url.startsWith("http")));
+    assert.deepEqual([...asked].sort(), [at, `${at}live`], "it asks its own server for events alone");
+    requests.splice(0, requests.length, ...requests.filter((url) => !url.startsWith("http")));
+  } finally {
+    server.kill();
+  }
+} else {
+  console.log("skipped: this machine live, for want of a command");
+}
 const own = (url) => url.startsWith(address) || url.startsWith("blob:") || url.startsWith("data:");
 assert.deepEqual(requests.filter((url) => !own(url)), [], "no request leaves the page");
 assert.deepEqual(errors, [], "no error in the console");

@@ -39,6 +39,21 @@ pub(crate) fn guard_cuts(arguments: &[String]) -> Result<()> {
     tally::pass(&mut cargo)
 }
 
+/// How many trials of each effect, and how many are killed, where the arguments do not say.
+const TRIALS: [numbers::Numbered; 3] = [
+    ("--seeds", "PLIMSOLL_SEEDS", Some(25)),
+    ("--kills", "PLIMSOLL_TRIAL_KILLS", Some(100)),
+    ("--seed", "PLIMSOLL_SEED", Some(0)),
+];
+
+/// `cargo xtask trials [--seeds N] [--kills N] [--seed S]`.
+pub(crate) fn trials(arguments: &[String]) -> Result<()> {
+    let mut cargo = tests();
+    cargo.arg("trials::").env("PLIMSOLL_VM", "required");
+    numbers::hand_over(&mut cargo, &TRIALS, arguments)?;
+    tally::pass(&mut cargo)
+}
+
 /// `cargo xtask guard-ksm`: some twenty minutes on an idle machine.
 pub(crate) fn guard_ksm(arguments: &[String]) -> Result<()> {
     if let Some(unknown) = arguments.first() {

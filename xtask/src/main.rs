@@ -120,6 +120,12 @@ const COMMANDS: &[Command] = &[
         run: debian::guard_cuts,
     },
     Command {
+        name: "trials",
+        about: "trials of a known effect, and trials that are killed, in VMs (--seeds N, \
+                --kills N, --seed S)",
+        run: debian::trials,
+    },
+    Command {
         name: "guard-ksm",
         about: "the guard's samepage merging beside Debian's ksmtuned and the kernel's advisor",
         run: debian::guard_ksm,

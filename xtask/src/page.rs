@@ -4,6 +4,7 @@
 //! apt-get and unpacked below `target/tools`; nothing is installed. The file is put together from
 //! `page/site`.
 
+mod packed;
 mod tests;
 mod toolchain;
 
@@ -21,14 +22,17 @@ use sha2::{Digest as _, Sha256};
 use crate::tree;
 
 /// The most that the file may have; it comes down with what the file has.
-const MOST_BYTES: usize = 2_100_000;
+const MOST_BYTES: usize = 1_530_000;
 
 /// `cargo xtask page [--test | --browser]`: prints where the file lies.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let test: fn(&Path) -> Result<()> = match arguments.as_slice() {
         [] => |_| Ok(()),
-        ["--test"] => |_| tests::equal(&wasm()),
+        ["--test"] => |_| {
+            tests::equal(&wasm())?;
+            tests::tours(&wasm(), &tours()?)
+        },
         ["--browser"] => tests::browser,
         _ => bail!(
             "page takes --test or --browser, found \"{}\"",
@@ -42,7 +46,13 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
 
 /// Where the model is built to.
 fn wasm() -> PathBuf {
-    tree::root().join("target/page/wasm32-wasip1/release/plimsoll_page.wasm")
+    module("plimsoll_page")
+}
+
+/// Where a crate of the page is built to.
+fn module(name: &str) -> PathBuf {
+    let folder = tree::root().join("target/page/wasm32-wasip1/release");
+    folder.join(name).with_extension("wasm")
 }
 
 /// Builds the model and puts the file together.
@@ -66,16 +76,19 @@ fn page(model: &[u8]) -> Result<String> {
         let path = tree::root().join("page/site").join(name);
         fs::read_to_string(&path).with_context(|| path.display().to_string())
     };
-    let script = part("page.js")?;
+    let script = ["page.js", "evidence.js", "live.js", "start.js"].map(part);
+    let script = script.into_iter().collect::<Result<String>>()?;
     // A worker that is a module does not start on a page that was opened from a disk.
     let worker = part("engine.js")?.replace("export ", "") + &part("worker.js")?;
-    let packed = BASE64_STANDARD.encode(gzip(model)?);
+    let packed = packed::lzma(model)?;
+    let expand = gzip(&fs::read(module("plimsoll_page_expand"))?)?;
     let parts = [
         ("@policy@", policy(&script)),
         ("@style@", part("page.css")?),
         ("@worker@", worker),
-        ("@model@", packed),
-        ("@tours@", part("tours.json")?),
+        ("@model@", packed::sevens(&packed)),
+        ("@expand@", packed::sevens(&expand)),
+        ("@tours@", tours()?),
         ("@script@", script),
     ];
     parts
@@ -88,13 +101,29 @@ fn page(model: &[u8]) -> Result<String> {
         })
 }
 
+/// The guided tours of `page/tours` in the order of their names, as JSON.
+fn tours() -> Result<String> {
+    let folder = tree::root().join("page/tours");
+    let entries = fs::read_dir(folder)?.map(|entry| Ok(entry?.path()));
+    let mut paths = entries.collect::<Result<Vec<_>>>()?;
+    paths.retain(|path| path.extension().is_some_and(|end| end == "toml"));
+    paths.sort();
+    let tour = |path: &PathBuf| -> Result<toml::Value> {
+        let tour = toml::from_str(&fs::read_to_string(path)?);
+        tour.with_context(|| path.display().to_string())
+    };
+    let tours = paths.iter().map(tour).collect::<Result<Vec<_>>>()?;
+    Ok(serde_json::to_string(&tours)?)
+}
+
 /// What the page may do: run its own script, start its worker, and nothing beyond itself.
 fn policy(script: &str) -> String {
     // The text of the element begins at the line break behind its tag.
     let hash = BASE64_STANDARD.encode(Sha256::digest(format!("\n{script}")));
     format!(
         "default-src 'none'; script-src 'sha256-{hash}' 'wasm-unsafe-eval' blob:; \
-         worker-src blob:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+         connect-src 'none'; worker-src blob:; style-src 'unsafe-inline'; base-uri 'none'; \
+         form-action 'none'"
     )
 }
 

@@ -17,6 +17,7 @@ pub mod model_bench;
 pub mod own;
 pub mod pressure;
 pub mod question;
+mod ranged;
 mod recorded;
 pub mod refused;
 pub mod report;

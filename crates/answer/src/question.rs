@@ -15,6 +15,7 @@ use crate::calibration;
 use crate::machine::{self, Cpus, Machine, Placed};
 use crate::model_bench::ModelBench;
 use crate::own::{check_anonymous, own_arms, with_limits, with_settings};
+use crate::ranged::Ranged;
 use crate::recorded;
 use crate::refused::Refused;
 use crate::report::{Pair, Report};
@@ -127,6 +128,7 @@ impl Question {
         let study = with_settings(placed.study, &self.settings)?;
         let (mut study, notes) = with_limits(study, &self.limits)?;
         placed.notes.extend(notes);
+        check_once(&self.beside)?;
         check_fits(&study, &self.beside)?;
         for (beside, size) in &self.beside {
             let more = study.beside(*beside, *size);
@@ -191,6 +193,18 @@ impl Question {
             study,
             as_made: self.study,
         })
+    }
+}
+
+/// Refuses two loads of a kind beside the study's: each kind has one arm.
+fn check_once(beside: &[(Beside, Bytes)]) -> Result<(), Refused> {
+    let is_again = |at: &usize| beside[..*at].iter().any(|(it, _)| *it == beside[*at].0);
+    match (0..beside.len()).find(is_again) {
+        None => Ok(()),
+        Some(at) => Err(Refused(format!(
+            "--add: {} is there twice; ask once with each size",
+            beside[at].0.word()
+        ))),
     }
 }
 
@@ -290,8 +304,10 @@ impl Asked {
         let scenarios = scenarios.collect::<Result<Vec<_>, _>>()?;
         let mut notes = coverage::notes(&scenarios, &self.calibration, self.scale.pages());
         notes.extend(without_dentries(&scenarios));
-        // Those that are built in have records, and the report their own error.
-        if !BUILT_IN.iter().any(|(name, _)| *name == self.study.name) {
+        // Those that are built in have records, and the report their own error; that of recordings
+        // is said with the answer.
+        let is_built_in = BUILT_IN.iter().any(|(name, _)| *name == self.study.name);
+        if !is_built_in && self.study.recorded.sha256.is_none() {
             notes.push(likely_error::note(&self.study, &scenarios));
         }
         for scenario in &scenarios {
@@ -351,11 +367,23 @@ impl Asked {
         Ok(ran)
     }
 
+    /// Between what the figures of a recording lie.
+    fn ranges(&self, ran: &Ran) -> Result<Vec<String>, Refused> {
+        let ranged = Ranged {
+            recorded: &self.as_made,
+            study: &self.study,
+            bench: &self.bench(),
+            scale: self.scale,
+        };
+        ranged.lines(&self.arms, &ran.records)
+    }
+
     /// The answer; `more` is what else is to be said of the runs.
     ///
     /// # Errors
     /// An arm that the study lacks.
     pub fn report(&self, ran: Ran, more: Option<String>) -> Result<Report<'_>, Refused> {
+        let ranges = self.ranges(&ran)?;
         let sampled = self.scale.describe(&self.study, &self.arms())?;
         let kernel = &self.calibration.kernel;
         let problems = ran.failures.iter();
@@ -371,7 +399,7 @@ impl Asked {
                 model: ran.records,
                 proofs: Vec::new(),
             }],
-            notes: self.notes.iter().cloned().chain(more).collect(),
+            notes: [self.notes.clone(), Vec::from_iter(more), ranges].concat(),
             arguments: self.arguments.clone(),
             no_record: None,
             version: env!("CARGO_PKG_VERSION").to_owned(),

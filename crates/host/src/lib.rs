@@ -15,6 +15,7 @@ pub mod kept;
 pub mod looking;
 pub mod mounts;
 pub mod one_name;
+pub mod page_cache;
 pub mod pages;
 pub mod processes;
 pub mod read;

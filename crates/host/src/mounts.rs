@@ -102,6 +102,12 @@ impl Local {
         Ok(at)
     }
 
+    /// Whether nobody else serves what was found.
+    #[must_use]
+    pub fn has(&self, found: &Found) -> bool {
+        self.mounts.contains(&found.stat.stx_mnt_id)
+    }
+
     /// What has a name in a folder; a link is itself.
     ///
     /// # Errors
@@ -113,7 +119,7 @@ impl Local {
             PATH | OFlags::NOFOLLOW,
             Mode::empty(),
         )?)?;
-        match self.mounts.contains(&found.stat.stx_mnt_id) {
+        match self.has(&found) {
             true => Ok(found),
             false => Err(io::ErrorKind::Unsupported.into()),
         }
@@ -131,6 +137,15 @@ impl Found {
         Ok(Self { fd, stat })
     }
 
+    /// What a link of the kernel's leads to, as those of `/proc/PID/fd`: whoever serves it is not
+    /// asked.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn behind(link: &Path) -> io::Result<Self> {
+        Self::of(rustix::fs::open(link, PATH, Mode::empty())?)
+    }
+
     /// Its descriptor, which only names it.
     #[must_use]
     pub fn fd(&self) -> BorrowedFd<'_> {
@@ -141,6 +156,18 @@ impl Found {
     #[must_use]
     pub fn kind(&self) -> FileType {
         FileType::from_raw_mode(self.stat.stx_mode.into())
+    }
+
+    /// Whether it is a file with content: no folder, device, pipe or socket.
+    #[must_use]
+    pub fn is_regular(&self) -> bool {
+        self.kind() == FileType::RegularFile
+    }
+
+    /// Its file system's device, major and minor.
+    #[must_use]
+    pub fn device(&self) -> (u32, u32) {
+        (self.stat.stx_dev_major, self.stat.stx_dev_minor)
     }
 
     /// Its size in bytes.

@@ -7,6 +7,8 @@
 mod catalogue;
 #[path = "debian/changes.rs"]
 mod changes;
+#[path = "debian/curve.rs"]
+mod curve;
 #[path = "debian/cuts.rs"]
 mod cuts;
 #[path = "debian/guard_cuts.rs"]
@@ -25,6 +27,8 @@ mod plans;
 mod record;
 #[path = "debian/trees.rs"]
 mod trees;
+#[path = "debian/trials.rs"]
+mod trials;
 #[path = "../../plimsoll/tests/plans/values.rs"]
 mod values;
 
@@ -36,6 +40,11 @@ use plimsoll_lab::vm::{KernelChoice, Release, Stock, VmOptions};
 
 /// A machine, or `None` once it has been said why there is none.
 fn debian(release: Release) -> Option<Debian> {
+    debian_within(release, Duration::from_secs(600))
+}
+
+/// The same, each boot of which may take that long.
+fn debian_within(release: Release, deadline: Duration) -> Option<Debian> {
     let kernel = match release {
         Release::Debian12 => Stock::Linux6_1,
         Release::Debian13 => Stock::Linux6_12,
@@ -43,7 +52,7 @@ fn debian(release: Release) -> Option<Debian> {
     machine::unless_skipped(|| {
         let options = VmOptions {
             kernel: KernelChoice::Stock(kernel),
-            deadline: Duration::from_secs(600),
+            deadline,
             binary: Some(machine::plimsoll().to_owned()),
             ..VmOptions::default()
         };

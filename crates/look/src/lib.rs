@@ -16,6 +16,7 @@ mod dirty;
 pub mod explain;
 pub mod fact;
 pub mod figures;
+mod files;
 pub mod findings;
 mod flush;
 mod huge_pages;

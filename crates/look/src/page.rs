@@ -53,6 +53,11 @@ impl Page {
         Self::new(self.canvas)
     }
 
+    /// How many columns it has.
+    pub(crate) fn width(&self) -> usize {
+        self.canvas.width
+    }
+
     /// How many lines it has.
     pub fn lines(&self) -> usize {
         self.text.matches('\n').count()

@@ -22,6 +22,8 @@ pub enum Section {
     Configuration,
     /// What the memory is used for.
     Memory,
+    /// Whose pages the page cache holds.
+    Files,
     /// Free pages of each zone against its watermarks.
     Zones,
     /// How MemAvailable comes about.
@@ -97,6 +99,12 @@ const SECTIONS: &[(Section, &str, &str, Writer)] = &[
         "memory",
         "What the memory is used for",
         |view, page| each(&view.memory, |it| it.write(page)),
+    ),
+    (
+        Section::Files,
+        "files",
+        "Whose pages the page cache holds; of this machine, if asked for",
+        |view, page| each(&view.files, |it| it.write(page)),
     ),
     (
         Section::Zones,

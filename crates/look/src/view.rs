@@ -6,6 +6,7 @@
 use evidence::series;
 use mm::capture::{Capture, Frame};
 use mm::notes::{GROUPS, UNREADABLE};
+use mm::page_cache::PageCache;
 use mm::snapshot::Snapshot;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -17,6 +18,7 @@ use crate::configured::{Configured, configured};
 use crate::contradictions::Contradiction;
 use crate::control_groups::Groups;
 use crate::dirty::Dirty;
+use crate::files::Files;
 use crate::findings::{Findings, Looked, capacity, programs};
 use crate::huge_pages::HugePages;
 use crate::interval::Interval;
@@ -65,6 +67,9 @@ pub struct View {
     pub(crate) log_alone: bool,
     pub(crate) contradictions: Vec<Contradiction>,
     pub(crate) memory: Option<Memory>,
+    /// Of this machine, where it was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) files: Option<Files>,
     pub(crate) zones: Vec<Zone>,
     pub(crate) nodes: Vec<Node>,
     pub(crate) watermark_rule: WatermarkRule,
@@ -185,6 +190,7 @@ impl View {
             log_alone: kernel_log::is_alone(frame),
             contradictions: contradictions::contradictions(&snapshot),
             memory: Memory::of(&snapshot),
+            files: None,
             zones: zones::zones(&snapshot),
             nodes: nodes::nodes(&snapshot),
             watermark_rule: WatermarkRule::of(&snapshot),
@@ -225,6 +231,16 @@ impl View {
             .iter()
             .for_each(|section| section.write(&mut page));
         page.into_text()
+    }
+
+    /// The same with the files of the page cache, as they were found on the machine of the capture.
+    ///
+    /// # Errors
+    /// As for [`View::of`].
+    pub fn with_files(mut self, found: &PageCache, capture: &Capture) -> Result<Self, NotThere> {
+        let shown = Self::frame(capture, None)?;
+        self.files = Some(Files::of(found, &Snapshot::parse(shown)));
+        Ok(self)
     }
 
     /// The same of evidence that was named on the command line.

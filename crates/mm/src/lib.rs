@@ -32,6 +32,7 @@ pub mod memcg;
 pub mod meminfo;
 pub mod mountinfo;
 pub mod notes;
+pub mod page_cache;
 pub mod pagemap;
 pub mod pagetypeinfo;
 pub mod prng;

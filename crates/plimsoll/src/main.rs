@@ -13,6 +13,7 @@ mod glance;
 mod pages;
 mod progress;
 mod results;
+mod server;
 mod table;
 mod term;
 

@@ -2,7 +2,8 @@
 //! were, and how often each size of the page cache would miss.
 //!
 //! Streams are put in order by the times that were recorded. Where they touch more than a million
-//! pages, one page of each aligned block of a power of two stands for all of it.
+//! pages, one page of each aligned block of a power of two stands for all of it; of a recording that
+//! is a sample, each stands for the scale.
 
 mod level;
 mod looking;
@@ -11,7 +12,7 @@ mod owners;
 use mm::units::{Bytes, Nanos};
 
 use self::looking::Looking;
-use crate::Study;
+use crate::{Seen, Study};
 
 /// Parts of the time for which amounts are told.
 pub const PARTS: usize = 10;
@@ -97,7 +98,10 @@ pub struct Part {
 pub struct Curve {
     /// Bytes that a page stands for.
     page: u64,
-    /// Touches of pages by reads.
+    /// What reads touched, in whole pages: counted where a sample was looked at, as a hot page may
+    /// be in it or not.
+    touched: u64,
+    /// Touches by reads that were looked at.
     reads: u64,
     /// At each number of other pages since a page's last use, how many of the reads had fewer.
     hits: Vec<u64>,
@@ -107,7 +111,7 @@ impl Curve {
     /// What reads touched, in whole pages.
     #[must_use]
     pub fn touched(&self) -> Bytes {
-        Bytes(self.reads * self.page)
+        Bytes(self.touched)
     }
 
     /// What is read from disks with this much memory.
@@ -118,6 +122,12 @@ impl Curve {
         let place = usize::try_from(pages).map_or(last, |pages| pages.min(last));
         let hits = self.hits.get(place).copied().unwrap_or(0);
         Bytes((self.reads - hits) * self.page)
+    }
+
+    /// The part of what reads touch that is read from disks with this much memory: 0 to 1.
+    #[must_use]
+    pub fn miss_ratio(&self, memory: Bytes) -> f64 {
+        (self.missed(memory).0 as f64 / self.touched.max(1) as f64).min(1.0)
     }
 
     /// What is read from disks with all the memory that there may be.
@@ -144,6 +154,15 @@ impl Footprint {
         Self::looking_at(study, MOST)
     }
 
+    /// Takes what was counted of all tasks in place of what the sample comes to.
+    fn counts(&mut self, seen: &Seen) {
+        let of_sample = u128::from(self.all.read.0.max(1));
+        let touched = u128::from(self.curve.touched) * u128::from(seen.read.0) / of_sample;
+        self.curve.touched = u64::try_from(touched).unwrap_or(u64::MAX);
+        (self.all.reads, self.all.read) = (seen.reads, seen.read);
+        (self.all.writes, self.all.written) = (seen.writes, seen.written);
+    }
+
     fn looking_at(study: &Study, most: u64) -> Self {
         let mut looking = Looking::new(study, most);
         looking.cached();
@@ -153,6 +172,25 @@ impl Footprint {
 }
 
 impl Figures {
+    /// Of a recording in which one page of `scale` is.
+    fn times(&self, scale: u64) -> Self {
+        let times = |bytes: Bytes| Bytes(bytes.0 * scale);
+        Self {
+            reads: self.reads * scale,
+            read: times(self.read),
+            in_order: times(self.in_order),
+            writes: self.writes * scale,
+            written: times(self.written),
+            distinct: times(self.distinct),
+            cached: times(self.cached),
+            parts: self.parts.map(|part| Part {
+                read: times(part.read),
+                written: times(part.written),
+                distinct: times(part.distinct),
+            }),
+        }
+    }
+
     /// All that was read and written.
     #[must_use]
     pub fn bytes(&self) -> Bytes {

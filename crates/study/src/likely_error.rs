@@ -69,6 +69,17 @@ fn line(line: &str) -> Option<Interval> {
     })
 }
 
+/// Where a kernel is likely to come out beside a study's predictions of a measure; `None` where no
+/// study that this is known from is like it.
+#[must_use]
+pub fn interval(study: &Study, measure: &Measure) -> Option<Interval> {
+    let kind = word(measure)?;
+    let scenarios = study.arms.iter().map(|arm| study.scenario(&arm.name, 1));
+    let is_inside = |scenario: Result<Scenario, _>| scenario.is_ok_and(|it| outside(&it).is_none());
+    let mut kept = kept().into_iter().filter(|it| it.kind == kind);
+    kept.next().filter(|_| scenarios.into_iter().all(is_inside))
+}
+
 /// What a reader of a prediction is told of its error, in one line.
 #[must_use]
 pub fn note(study: &Study, scenarios: &[Scenario]) -> String {
@@ -141,6 +152,18 @@ mod tests {
             assert!(interval.least < 1.0 && interval.most > 1.0, "{interval:?}");
             assert!(interval.figures >= 100, "{interval:?}");
         }
+    }
+
+    #[test]
+    fn a_measure_has_the_interval_of_its_kind_on_a_machine_like_those_it_is_from() {
+        let text = include_str!("../../../studies/usb-copy.toml");
+        let mut study = Study::parse(text, "a study").expect("it is well-formed");
+        let served = study.measures.iter().find(|it| it.name == "log p50");
+        let served = served.expect("the measure").clone();
+        let known = interval(&study, &served).expect("it is known");
+        assert_eq!(Some(known.kind.as_str()), word(&served));
+        study.arms[0].machine.memory = Bytes(64 << 30);
+        assert_eq!(interval(&study, &served), None);
     }
 
     #[test]

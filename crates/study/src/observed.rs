@@ -24,7 +24,10 @@ const RECORDED: &[&str] = &[
     "used",
     "harm",
     "scale",
+    "seen",
 ];
+
+const SEEN: &[&str] = &["reads", "read", "writes", "written"];
 
 /// How long the name of a stream may be.
 const NAME: usize = 40;
@@ -32,8 +35,8 @@ const NAME: usize = 40;
 /// The longest text about a recording, and the longest title.
 const LONGEST: usize = 300;
 
-/// The processes that read what was cached.
-pub(super) const CACHED: &str = "0 cached before";
+/// How processes are called that read what was cached.
+pub const CACHED: &str = "0 cached before";
 
 /// Below a group that has groups below it: its own tasks, as version 2 wants them. Version 1 has a
 /// file of this name in each group.
@@ -68,6 +71,21 @@ pub struct Observed {
     pub harm: Option<String>,
     /// How many pages one that was recorded stands for, a power of two.
     pub scale: u64,
+    /// What was counted, where only a part of it is in the recording.
+    pub seen: Option<Seen>,
+}
+
+/// What all tasks did, as it was counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Seen {
+    /// Reads.
+    pub reads: u64,
+    /// What they asked for.
+    pub read: Bytes,
+    /// Writes.
+    pub writes: u64,
+    /// What was written.
+    pub written: Bytes,
 }
 
 /// A load that was seen.
@@ -119,6 +137,7 @@ pub(super) fn observed(node: &Node<'_>) -> Result<Observed, StudyError> {
         used: table.or("used", BTreeMap::new(), used)?,
         harm: table.maybe("harm", |n| short(n).map(plain))?,
         scale: table.or("scale", 1, |n| scale(n))?,
+        seen: table.maybe("seen", seen)?,
     })
 }
 
@@ -127,6 +146,16 @@ fn used(node: &Node<'_>) -> Result<BTreeMap<String, Bytes>, StudyError> {
     entries
         .map(|(group, size)| Ok((group, size.size()?)))
         .collect()
+}
+
+fn seen(node: &Node<'_>) -> Result<Seen, StudyError> {
+    let table = node.table(SEEN)?;
+    Ok(Seen {
+        reads: table.need("reads")?.count(0, i64::MAX)?,
+        read: table.need("read")?.size()?,
+        writes: table.need("writes")?.count(0, i64::MAX)?,
+        written: table.need("written")?.size()?,
+    })
 }
 
 fn scale(node: &Node<'_>) -> Result<u64, StudyError> {
@@ -178,6 +207,16 @@ impl Load<'_> {
         let mut more: String = harm.map(|it| format!("harm = {:?}\n", plain(it))).collect();
         if observed.scale > 1 {
             let _ = writeln!(more, "scale = {}", observed.scale);
+        }
+        if let Some(seen) = &observed.seen {
+            let _ = writeln!(
+                more,
+                "seen = {{ reads = {}, read = \"{} KiB\", writes = {}, written = \"{} KiB\" }}",
+                seen.reads,
+                seen.read.0 >> 10,
+                seen.writes,
+                seen.written.0 >> 10
+            );
         }
         format!(
             "name = \"{}\"\n\

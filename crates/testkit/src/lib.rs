@@ -2,6 +2,7 @@
 //!
 //! - [`checkout`], [`text`] and [`capture`]: what lies in the checkout, fixtures above all
 //! - [`damage`]: what can befall a text or bytes on their way to a reader, each kind with a name
+//! - [`loads`]: loads whose full trace is known
 //! - [`programs`]: programs of others that tests run, as `promtool`
 //! - [`words`]: what texts of a kind are made of, and what breaks careless readers of them
 #![forbid(unsafe_code)]
@@ -11,6 +12,7 @@ use std::path::{Path, PathBuf};
 use mm::capture::Capture;
 
 pub mod damage;
+pub mod loads;
 pub mod programs;
 pub mod words;
 

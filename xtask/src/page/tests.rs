@@ -16,6 +16,15 @@ pub(super) fn equal(wasm: &Path) -> Result<()> {
     process::succeed(node.arg(binary::release()?))
 }
 
+/// Asks the module whether what the guided tours say is so.
+pub(super) fn tours(wasm: &Path, tours: &str) -> Result<()> {
+    let file = wasm.with_file_name("tours.json");
+    std::fs::write(&file, tours)?;
+    let mut node = process::program("node");
+    node.arg("page/tests/tours.mjs").arg(wasm);
+    process::succeed(node.arg(file))
+}
+
 /// Uses the page in Chromium, which has to be installed, and leaves pictures beside it.
 pub(super) fn browser(page: &Path) -> Result<()> {
     let place = tree::root().join("target/tools/page-tests");
@@ -26,5 +35,6 @@ pub(super) fn browser(page: &Path) -> Result<()> {
     }
     let mut node = process::program("node");
     node.arg("page/tests/browser.mjs").arg(page);
-    process::succeed(node.arg(place.join("node_modules")))
+    node.arg(place.join("node_modules"));
+    process::succeed(node.arg(binary::release()?))
 }

@@ -42,7 +42,14 @@ pub(super) fn build() -> Result<()> {
     );
     let mut cargo = process::cargo();
     cargo.current_dir(tree::root().join("page"));
-    cargo.args(["build", "--release", "--locked", "--target", TARGET]);
+    cargo.args([
+        "build",
+        "--workspace",
+        "--release",
+        "--locked",
+        "--target",
+        TARGET,
+    ]);
     cargo.arg("-Zbuild-std=std,panic_abort");
     cargo
         .arg("--target-dir")

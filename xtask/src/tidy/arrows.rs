@@ -111,10 +111,24 @@ const CRATES: &[Crate] = &[
         reach: Reach::Without(&["clap", "anyhow", "rayon", "rustix", "tempfile"]),
     },
     Crate {
+        name: "unpack",
+        may_use: &["mm", "scenario", "evidence"],
+        reach: Reach::Without(&[
+            "clap",
+            "anyhow",
+            "rayon",
+            "rustix",
+            "serde",
+            "serde_json",
+            "tempfile",
+            "toml",
+        ]),
+    },
+    Crate {
         name: "lab",
         may_use: &[
             "files", "mm", "shapes", "scenario", "guard", "sim", "evidence", "look", "study",
-            "answer",
+            "answer", "unpack",
         ],
         reach: Reach::Without(&["clap", "anyhow"]),
     },

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use scenario::outcome::Status;
 
-use super::chart::{Dot, Ink, Strip, Strips, Sweep, Words, both, one};
+use super::chart::{BAND, Dot, Ink, Strip, Strips, Sweep, Words, both, one};
 use super::html::Escaped;
 use super::legend::{bar, broad, key, legend, line};
 use super::pair::Pair;
@@ -15,7 +15,7 @@ use study::compare::{Figure, Row, row_of};
 use study::measure::Unit;
 use study::record::Record;
 use study::stats;
-use study::{Chart, Distribution, Study};
+use study::{Chart, Distribution, Study, likely_error};
 
 /// A kernel's runs and its figures.
 pub(super) type OfKernel<'a> = (&'a Pair, &'a [Row]);
@@ -23,7 +23,10 @@ pub(super) type OfKernel<'a> = (&'a Pair, &'a [Row]);
 /// The charts and distributions of all kernels.
 pub(super) fn shown(study: &Study, kernels: &[OfKernel<'_>]) -> String {
     let charts = study.shown.charts.iter().enumerate();
-    let charts = charts.map(|(index, asked)| chart(asked, kernels, &format!("chart-{index}")));
+    let charts = charts.map(|(index, asked)| {
+        let id = format!("chart-{index}");
+        chart(asked, kernels, band(study, asked, kernels), &id)
+    });
     let charts: String = charts.collect();
     let distributions = study.shown.distributions.iter().enumerate();
     let distributions = distributions.map(|(index, asked)| {
@@ -33,7 +36,16 @@ pub(super) fn shown(study: &Study, kernels: &[OfKernel<'_>]) -> String {
     charts + &distributions.collect::<String>()
 }
 
-fn chart(asked: &Chart, kernels: &[OfKernel<'_>], id: &str) -> String {
+/// Between which multiples of a prediction a kernel is likely to come out, where none was run.
+fn band(study: &Study, asked: &Chart, kernels: &[OfKernel<'_>]) -> Option<(f64, f64)> {
+    let is_proved = kernels.iter().any(|(pair, _)| pair.is_proved());
+    let mut measures = study.measures.iter().filter(|_| !is_proved);
+    let measure = measures.find(|measure| measure.name == asked.measure)?;
+    let known = likely_error::interval(study, measure)?;
+    Some((known.least, known.most))
+}
+
+fn chart(asked: &Chart, kernels: &[OfKernel<'_>], band: Option<(f64, f64)>, id: &str) -> String {
     let all = kernels.iter().flat_map(|(_, rows)| of_chart(asked, rows));
     let all: Vec<(usize, &Row)> = all.collect();
     // One point is no curve; a terminal leaves such a chart out too.
@@ -52,14 +64,19 @@ fn chart(asked: &Chart, kernels: &[OfKernel<'_>], id: &str) -> String {
     let published = all
         .iter()
         .filter_map(|(_, row)| Some(row.published.as_ref()?.amount));
+    let most_of_it = band.map_or(1.0, |(_, most)| most);
     let highest = highest
-        .map(|(_, most)| most)
+        .map(|(_, most)| most * most_of_it)
         .chain(published)
         .fold(0.0, f64::max);
     let heights = heights(highest, first.unit);
     let figures = kernels.iter().enumerate().map(|(index, (pair, rows))| {
         let points = of_chart(asked, rows).collect::<Vec<_>>();
-        sweep(asked, pair, &points, &heights, &format!("{id}-{index}"))
+        let scale = Scale {
+            heights: &heights,
+            band,
+        };
+        sweep(asked, pair, &points, scale, &format!("{id}-{index}"))
     });
     let figures: String = figures.collect();
     let is_proved = kernels.iter().any(|(pair, _)| pair.is_proved());
@@ -69,7 +86,7 @@ fn chart(asked: &Chart, kernels: &[OfKernel<'_>], id: &str) -> String {
     format!(
         "<h2>{}</h2>\n{}<div class=\"beside\">\n{figures}</div>\n{}",
         Escaped(&asked.title),
-        sweep_legend(is_proved, is_published, is_split),
+        sweep_legend(is_proved, is_published, is_split, band),
         reported(asked.published.as_deref())
     )
 }
@@ -80,11 +97,18 @@ fn of_chart<'a>(asked: &'a Chart, rows: &'a [Row]) -> impl Iterator<Item = (usiz
     points.filter_map(|(place, (arm, _))| Some((place, row_of(rows, &asked.measure, arm)?)))
 }
 
+/// What the charts of all kernels have in common.
+#[derive(Clone, Copy)]
+struct Scale<'a> {
+    heights: &'a [(f64, String)],
+    band: Option<(f64, f64)>,
+}
+
 fn sweep(
     asked: &Chart,
     pair: &Pair,
     points: &[(usize, &Row)],
-    heights: &[(f64, String)],
+    scale: Scale<'_>,
     id: &str,
 ) -> String {
     let dots = |figure: fn(&Row) -> &Figure| -> Vec<Dot> {
@@ -100,11 +124,12 @@ fn sweep(
         at: &at,
         hover: &hover,
         model: &dots(|row| &row.model),
+        band: scale.band,
         kernel: &dots(|row| &row.kernel),
         published: &published,
         places: &places,
         along: &asked.along,
-        heights,
+        heights: scale.heights,
     };
     let words = Words {
         id,
@@ -242,7 +267,12 @@ fn heights(highest: f64, unit: Unit) -> Vec<(f64, String)> {
         .collect()
 }
 
-fn sweep_legend(is_proved: bool, is_published: bool, is_split: bool) -> String {
+fn sweep_legend(
+    is_proved: bool,
+    is_published: bool,
+    is_split: bool,
+    band: Option<(f64, f64)>,
+) -> String {
     let mut keys = vec![key(&line(Ink::Free, 2, ""), "predicted")];
     if is_proved {
         keys.push(key(&broad(Ink::Kernel, 1.0), "measured"));
@@ -262,6 +292,14 @@ fn sweep_legend(is_proved: bool, is_published: bool, is_split: bool) -> String {
         Ink::Free.hex()
     );
     keys.extend(is_split.then(|| key(&hollow, "hollow: the outcome that fewer runs have")));
+    let of_band = |(least, most)| {
+        let words = format!(
+            "likely error: a kernel had {least:.2} to {most:.2} times the predicted in nine of \
+             ten figures"
+        );
+        key(&broad(Ink::Free, BAND), &words)
+    };
+    keys.extend(band.map(of_band));
     keys.extend(is_published.then(|| key(&line(Ink::Published, 3, ""), "published")));
     legend(&keys)
 }

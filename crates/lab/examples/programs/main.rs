@@ -7,6 +7,8 @@
 //! name the errors of all that is there are shown.
 
 mod ask;
+#[cfg(test)]
+mod errors;
 mod measure;
 mod program;
 

@@ -1,21 +1,17 @@
 //! A folder and all below it: a tree of `/proc` and `/sys`, a sosreport, a folder of captures.
 
 use std::ffi::OsString;
-use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use evidence::command::Hint;
-use evidence::{Reading, clean, heading, path};
+use evidence::path;
 use files::{Folder, Found, Kind};
 use rustix::fs::FsWord;
+use unpack::{Intake, tree_of};
 
-use super::intake::{EvidenceError, Intake, LONGEST_FILE, LONGEST_LOG, Place};
+use super::EvidenceError;
 
 /// Entries that are looked at.
 const MOST: usize = 200_000;
-
-/// Bytes of a file of unknown name by which it is told.
-const SNIFFED: u64 = 16 << 10;
 
 /// File systems that the kernel makes, by their magic number (`statfs(2)`).
 const LIVE: [(FsWord, &str); 6] = [
@@ -92,7 +88,7 @@ fn file(intake: &mut Intake, found: &Found, name: &Path, root: &Path) -> Result<
         .strip_prefix(root.trim_matches('/'))
         .unwrap_or_default();
     match found.open() {
-        Ok(reader) => intake.among(reader, &name, tree.trim_matches('/'), found.size()),
+        Ok(reader) => Ok(intake.among(reader, &name, tree.trim_matches('/'), found.size())?),
         Err(error) => {
             if path::known(&name).is_some() {
                 intake.pass(&name, format!("cannot be read: {error}"));
@@ -100,13 +96,6 @@ fn file(intake: &mut Intake, found: &Found, name: &Path, root: &Path) -> Result<
             Ok(())
         }
     }
-}
-
-/// The part of a name that the files of one machine share.
-pub(super) fn tree_of(name: &str) -> &str {
-    let sos = || name.find("sos_commands/").map(|at| &name[..at]);
-    let known = path::known(name).map(|(tree, _)| tree);
-    known.or_else(sos).unwrap_or_default().trim_matches('/')
 }
 
 /// The file system of the kernel that a folder lies on.
@@ -118,68 +107,4 @@ fn is_live(folder: &Folder) -> Option<&'static str> {
 pub(super) fn live(kind: FsWord) -> Option<&'static str> {
     let live = LIVE.iter().find(|(magic, _)| *magic == kind);
     live.map(|(_, what)| *what)
-}
-
-impl Intake {
-    /// A file among others: taken where its name or its beginning says that it is evidence.
-    pub(super) fn among(
-        &mut self,
-        mut reader: impl Read,
-        name: &str,
-        tree: &str,
-        size: u64,
-    ) -> Result<(), EvidenceError> {
-        let known = path::known(name).is_some();
-        let longest = if known { LONGEST_FILE } else { LONGEST_LOG };
-        let mut head = Vec::new();
-        if let Err(error) = reader.by_ref().take(SNIFFED).read_to_end(&mut head) {
-            self.breaks_off(&error);
-            return Ok(());
-        }
-        if !(known || is_evidence(&head, name)) {
-            self.unknown += 1;
-            return Ok(());
-        }
-        if size > longest {
-            self.pass(name, format!("longer than {} MiB", longest >> 20));
-            return Ok(());
-        }
-        let before = self.readings.len();
-        self.plain(io::Cursor::new(head).chain(reader), name, Place::Among)?;
-        self.readings[before..]
-            .iter_mut()
-            .for_each(|reading| tree.clone_into(&mut reading.tree));
-        Ok(())
-    }
-
-    /// Notes where an archive is damaged.
-    pub(super) fn breaks_off(&mut self, error: &io::Error) {
-        self.pass("", format!("the archive breaks off: {error}"));
-    }
-
-    /// Notes what is not taken, and why.
-    pub(super) fn pass(&mut self, name: &str, why: String) {
-        let mut reading = Reading::of(name);
-        reading.pass(why);
-        self.readings.push(reading);
-    }
-}
-
-/// Whether a file of unknown path is evidence, by its name or its first bytes.
-fn is_evidence(head: &[u8], name: &str) -> bool {
-    if !clean::is_text(head) {
-        return false;
-    }
-    let base = name.rsplit('/').next().unwrap_or(name);
-    let logs = [
-        "dmesg", "journal", "messages", "syslog", "kern.log", "boot.msg",
-    ];
-    if logs.iter().any(|log| base.contains(log)) {
-        return true;
-    }
-    let (text, _) = clean::decode(head);
-    let hinted = !matches!(heading::of_name(name), Hint::None | Hint::Other);
-    hinted
-        || super::intake::capture_in(&text).is_some()
-        || !evidence::split(&text, name).pieces.is_empty()
 }

@@ -96,7 +96,7 @@ fn check(said: &str, file: &[u8]) {
 }
 
 /// Base64, as the command of that name writes it.
-fn decoded(text: &str) -> Vec<u8> {
+pub(super) fn decoded(text: &str) -> Vec<u8> {
     const LETTERS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let value = |byte: &u8| LETTERS.iter().position(|letter| letter == byte);
     let bits: Vec<u32> = text

@@ -14,6 +14,7 @@ use ::evidence::redact::redacted;
 use anyhow::{Context as _, bail};
 use host::Root;
 use mm::capture::{Capture, Frame};
+use mm::page_cache::PageCache;
 
 use super::{seconds, time};
 use crate::exit::ExitCode;
@@ -68,14 +69,13 @@ pub(crate) struct Args {
         long,
         value_name = "NAME",
         value_delimiter = ',',
-        value_parser = term::one_of(sections::all()),
-        conflicts_with = "json"
+        value_parser = term::one_of(sections::all())
     )]
     section: Vec<Section>,
     /// Show only the diagnosis
     #[arg(long, conflicts_with_all = ["section", "all", "json"])]
     brief: bool,
-    /// Write JSON, one document in a line
+    /// Write JSON, one document in a line: all sections, and of --section only files beside them
     #[arg(long)]
     json: bool,
     /// Answer by the exit code whether every recomputed number equals the kernel's: 0 yes, 1 no, 2
@@ -95,13 +95,32 @@ impl Args {
     fn sources(&self) -> Vec<PathBuf> {
         self.from.iter().chain(&self.evidence).cloned().collect()
     }
+
+    fn wants_files(&self) -> bool {
+        self.section.contains(&Section::Files)
+    }
+
+    /// Only a machine that runs says whose pages it holds, and JSON has every other section.
+    fn check_sections(&self) -> anyhow::Result<()> {
+        if self.wants_files() && !self.sources().is_empty() {
+            bail!("--section files: it is asked of this machine alone; leave the evidence out");
+        }
+        if self.json && self.section.iter().any(|it| *it != Section::Files) {
+            bail!("--json writes all sections; leave --section out, or say --section files");
+        }
+        Ok(())
+    }
 }
+
+/// How long files are looked for.
+const FILES_WITHIN: Duration = Duration::from_secs(5);
 
 /// Inspects.
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     if let Some(name) = &args.explain {
         return pages::show(&findings::pages(), name.as_deref());
     }
+    args.check_sections()?;
     if args.watch {
         return watch(&args);
     }
@@ -193,7 +212,7 @@ const READINGS: usize = 5;
 
 /// Reads this machine now. Its files are read one after the other while memory moves; a reading in
 /// which they agree is taken, or else the last.
-fn frame() -> Frame {
+pub(super) fn frame() -> Frame {
     let read = || host::read::full(&Root::default(), host::facts::since_boot());
     let agrees = |frame: &Frame| {
         let capture = Capture {
@@ -213,10 +232,17 @@ fn frame() -> Frame {
 
 fn view(capture: &Capture, args: &Args) -> anyhow::Result<View> {
     let view = View::of(capture, args.at.as_deref()).with_context(|| place(args))?;
-    Ok(match args.sources().is_empty() {
-        true => view,
-        false => view.of_evidence(),
-    })
+    match args.sources().is_empty() {
+        true if args.wants_files() => Ok(view.with_files(&page_cache(), capture)?),
+        true => Ok(view),
+        false => Ok(view.of_evidence()),
+    }
+}
+
+/// Whose pages this machine holds in its page cache.
+fn page_cache() -> PageCache {
+    let root = Root::default();
+    host::page_cache::read(&root, host::facts::read(&root).page, FILES_WITHIN)
 }
 
 /// What is looked at, for errors.

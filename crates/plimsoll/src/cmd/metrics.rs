@@ -17,6 +17,7 @@ use mm::snapshot::Snapshot;
 use super::inspect::evidence::{self, Read};
 use super::{lint, seconds, time};
 use crate::exit::ExitCode;
+use crate::server::Reach;
 use crate::term;
 
 use self::here::Machine;
@@ -61,10 +62,12 @@ pub(crate) struct Args {
 /// Prints, writes or serves.
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     if let Some(address) = args.listen {
-        if !address.ip().is_loopback() && !args.expose {
-            bail!("{address}: other machines may reach it: add --expose if they are to");
-        }
-        return listen::serve(address);
+        let reach = match args.expose {
+            true => Reach::Others,
+            false => Reach::Here,
+        };
+        listen::serve(address, reach)?;
+        return Ok(ExitCode::Done);
     }
     let facts = match args.evidence.is_empty() {
         true => here(args.over)?,

@@ -29,6 +29,7 @@ pub(crate) mod prove;
 pub(crate) mod record;
 pub(crate) mod replay;
 pub(crate) mod report;
+pub(crate) mod serve;
 pub(crate) mod status;
 pub(crate) mod studies;
 pub(crate) mod sweep;

@@ -24,12 +24,12 @@ use mm::quantity;
 use mm::snapshot::Snapshot;
 use mm::text::lasting;
 use mm::units::{Bytes, Nanos};
-use recorder::{Probe, Seen, Stream, Streams, Tasks};
+use recorder::{Probe, Seen as Found, Stream, Streams, Tally, Tasks};
 use rustix::time::{ClockId, Timespec, clock_gettime};
 use scenario::recording::{self, Part, Run, Writer};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use study::recording::pack;
-use study::{AtHand, DiskKind, Load, LoadStream, Observed};
+use study::{AtHand, DiskKind, Load, LoadStream, Observed, Seen};
 
 use self::disks::FromDisks;
 use self::harm::{Harm, Sample, Watch};
@@ -69,6 +69,9 @@ const MANY: u32 = 5_000;
 /// Records.
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let root = Root::default();
+    if args.output == Path::new("-") {
+        bail!("-: a recording is written again and again, so not to a pipe; name a file with -o");
+    }
     check_free(&args.output)?;
     check_rights(&root)?;
     let mut probe = Probe::new(facts::kernel_types(&root).unwrap_or_default())?;
@@ -244,8 +247,8 @@ impl<'a> Begun<'a> {
         probe.drain(|event| {
             events += 1;
             match event {
-                Seen::Event(event) => self.streams.event(&event, &tasks),
-                Seen::Added(added) => self.streams.added(&added),
+                Found::Event(event) => self.streams.event(&event, &tasks),
+                Found::Added(added) => self.streams.added(&added),
             }
         });
         self.blocks.extend(self.streams.take(Part::Full));
@@ -306,6 +309,7 @@ impl<'a> Begun<'a> {
                 _ => None,
             },
             scale: 1 << self.streams.level(),
+            seen: (self.streams.level() > 0).then(|| seen(&self.streams.tally())),
         }
     }
 
@@ -357,6 +361,15 @@ impl<'a> Begun<'a> {
         bytes.extend(&self.blocks);
         bytes.extend(self.streams.cached(&pack));
         self.saving.begin(bytes);
+    }
+}
+
+fn seen(tally: &Tally) -> Seen {
+    Seen {
+        reads: tally.reads,
+        read: Bytes(tally.read),
+        writes: tally.writes,
+        written: Bytes(tally.written),
     }
 }
 
@@ -412,8 +425,11 @@ fn name_of(path: &Path) -> String {
 }
 
 fn size(text: &str) -> Result<Bytes, String> {
-    let size = quantity::size(text).ok().filter(|size| size.0 >= 1 << 16);
-    size.ok_or_else(|| "give a size of at least 64 KiB, as in 20M".to_owned())
+    let size = quantity::size(text).map_err(|why| why.to_string())?;
+    let is_enough = size.0 >= 1 << 16;
+    is_enough
+        .then_some(size)
+        .ok_or_else(|| "give a size of at least 64 KiB, as in 20M".to_owned())
 }
 
 #[cfg(test)]

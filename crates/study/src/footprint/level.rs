@@ -2,7 +2,7 @@
 
 use scenario::recording::{Kind, Run};
 
-use super::{Curve, Figures};
+use super::{Curve, Figures, PAGE};
 use crate::reuse::Reuse;
 
 /// The part before the recording began.
@@ -15,7 +15,9 @@ pub(super) struct Level {
     /// The part in which a page was used last, by its number.
     last: Vec<u8>,
     pub(super) figures: Figures,
-    /// Reads that touched pages, and of these those at each distance.
+    /// Touches of pages by reads: all, those that were looked at, and of these those at each
+    /// distance.
+    touches: u64,
     reads: u64,
     at_distance: Vec<u64>,
 }
@@ -48,6 +50,7 @@ impl Level {
             figures,
             reads,
             at_distance,
+            ..
         } = self;
         let part = touched.part;
         reuse.touch(touched.pages, |place, number, distance| {
@@ -77,10 +80,12 @@ impl Level {
         });
     }
 
-    pub(super) fn count(&mut self, run: &Run, part: u8, is_in_order: bool) {
+    /// Counts a run of that many pages.
+    pub(super) fn count(&mut self, run: &Run, pages: u64, part: u8, is_in_order: bool) {
         let figures = &mut self.figures;
         let of_part = &mut figures.parts[usize::from(part)];
         if run.kind == Kind::Read {
+            self.touches += pages;
             figures.reads += 1;
             figures.read.0 += run.length;
             figures.in_order.0 += run.length * u64::from(is_in_order);
@@ -92,14 +97,16 @@ impl Level {
         }
     }
 
-    pub(super) fn curve(&self, page: u64) -> Curve {
+    /// One page of `scale` was recorded, and one of `page` bytes of these was looked at.
+    pub(super) fn curve(&self, page: u64, scale: u64) -> Curve {
         let mut hits = vec![0];
         hits.extend(self.at_distance.iter().scan(0, |sum, count| {
             *sum += count;
             Some(*sum)
         }));
         Curve {
-            page,
+            page: page * scale,
+            touched: self.touches * PAGE * scale,
             reads: self.reads,
             hits,
         }

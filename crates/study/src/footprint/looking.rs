@@ -10,7 +10,7 @@ use scenario::recording::{Cursor, Recorded, Run, Stream};
 use super::level::{BEFORE, Level, Touched};
 use super::owners::Owners;
 use super::{Footprint, Group, PAGE, PARTS, Program};
-use crate::Study;
+use crate::{Seen, Study};
 
 /// Bits for the number of a page in its file; the reader of recordings holds that they suffice.
 const PAGE_BITS: u32 = 40;
@@ -69,6 +69,8 @@ pub(super) struct Looking<'a> {
     bits: u32,
     time: Nanos,
     lasted: Nanos,
+    /// What was counted of all tasks, where it was.
+    seen: Option<Seen>,
 }
 
 impl<'a> Looking<'a> {
@@ -93,6 +95,7 @@ impl<'a> Looking<'a> {
             bits: touches.div_ceil(most).max(1).next_power_of_two().ilog2(),
             time,
             lasted: Nanos::ZERO,
+            seen: study.observed.as_ref().and_then(|it| it.seen),
         }
     }
 
@@ -144,6 +147,7 @@ impl<'a> Looking<'a> {
         }
         let part = self.part(feed.at);
         let is_in_order = self.is_in_order(feed.number, run);
+        let whole = pages_of(self.recorded, run);
         let pages = self.sampled(run);
         let touched = self.touched(&pages, run, part);
         let mut flags = Vec::with_capacity(pages.len());
@@ -159,7 +163,7 @@ impl<'a> Looking<'a> {
             level.touch(&touched, |place, _| flags[place]);
         }
         for level in [&mut self.all, group, program] {
-            level.count(run, part, is_in_order);
+            level.count(run, whole.end - whole.start, part, is_in_order);
         }
     }
 
@@ -202,17 +206,17 @@ impl<'a> Looking<'a> {
     }
 
     pub(super) fn footprint(self) -> Footprint {
-        let page = PAGE << self.bits;
+        let (page, scale) = (PAGE << self.bits, 1 << self.recorded.level);
         let mut groups: Vec<Group> = (self.owners.groups.into_iter().zip(&self.groups))
             .map(|(path, level)| Group {
                 path,
-                all: level.figures.clone(),
-                curve: level.curve(page),
+                all: level.figures.times(scale),
+                curve: level.curve(page, scale),
                 programs: Vec::new(),
             })
             .collect();
         for ((group, name), level) in self.owners.names.into_iter().zip(self.programs) {
-            let all = level.figures;
+            let all = level.figures.times(scale);
             groups[group].programs.push(Program { name, all });
         }
         for group in &mut groups {
@@ -220,14 +224,18 @@ impl<'a> Looking<'a> {
         }
         groups.retain(|group| group.all.reads + group.all.writes > 0);
         groups.sort_by_key(|it| Reverse(it.all.bytes()));
-        Footprint {
-            curve: self.all.curve(page),
-            all: self.all.figures,
+        let mut found = Footprint {
+            curve: self.all.curve(page, scale),
+            all: self.all.figures.times(scale),
             groups,
-            scale: 1 << self.bits,
+            scale: scale << self.bits,
             lasted: self.lasted,
             has_cached: !self.was_cached.is_empty(),
+        };
+        if let Some(seen) = self.seen {
+            found.counts(&seen);
         }
+        found
     }
 }
 

@@ -19,8 +19,8 @@ fn run(kind: Kind, file: u32, offset: u64, length: u64) -> Run {
     }
 }
 
-/// The footprint of runs by stream, recorded for a second.
-fn footprint(processes: &str, files: &[u64], runs: &[(u32, Run)]) -> Footprint {
+/// The text of a study of that, recorded for a second.
+fn text(processes: &str) -> String {
     let head = "name = \"a\"\ntitle = \"A\"\nquestion = \"Q?\"\n[recorded]\nkernel = \"6.1\"\n\
                 for = \"1 s\"\nby = \"x\"\nread-in = \"0 KiB\"\n[machine]\n\
                 memory = \"1 GiB\"\nrecorded-files = \"disk\"\n[[machine.disk]]\n\
@@ -28,13 +28,21 @@ fn footprint(processes: &str, files: &[u64], runs: &[(u32, Run)]) -> Footprint {
                 latency = \"100 us\"\n[[arm]]\nname = \"as recorded\"\n\
                 [[cgroup]]\npath = \"a\"\n\
                 [[measure]]\nname = \"t\"\nstep = \"1 cp\"\ntake = \"duration\"\n";
-    let mut writer = Writer::new(&format!("{head}{processes}"), &pack);
+    format!("{head}{processes}")
+}
+
+/// A study of a recording of these runs by stream.
+fn studied(processes: &str, files: &[u64], runs: &[(u32, Run)]) -> Study {
+    let mut writer = Writer::new(&text(processes), &pack);
     files.iter().for_each(|&size| _ = writer.file(Bytes(size)));
     runs.iter()
         .for_each(|(stream, run)| writer.run(*stream, run));
     let (text, recording) = read(&writer.take(Ready::All)).expect("a recording");
-    let study = Study::parse_with(&text, "a.rec", recording).expect("a study");
-    Footprint::looking_at(&study, 1 << 12)
+    Study::parse_with(&text, "a.rec", recording).expect("a study")
+}
+
+fn footprint(processes: &str, files: &[u64], runs: &[(u32, Run)]) -> Footprint {
+    Footprint::looking_at(&studied(processes, files, runs), 1 << 12)
 }
 
 fn process(name: &str, group: &str, access: &str) -> String {
@@ -119,4 +127,55 @@ fn a_study_without_a_recording_shows_nothing() {
         (found.curve.least(), found.curve.saves(95)),
         (Bytes(0), None)
     );
+}
+
+/// What a thinned recording of one stream of single pages shows, with the reads that were counted.
+fn thinned(pages: &[u32], file: u64, times: usize) -> Footprint {
+    let runs = pages.iter();
+    let runs = runs.map(|&page| (1, run(Kind::Read, 0, u64::from(page) * 4096, 4096)));
+    let process = process("1 cp", "a", "recorded = 1");
+    let mut study = studied(&process, &[file], &Vec::from_iter(runs));
+    let mut recorded = (*study.recorded.recorded).clone();
+    for _ in 0..times {
+        recorded = recorded.thinned(&|_| Nanos::ZERO);
+    }
+    let (reads, read) = (pages.len() as u64, Bytes(pages.len() as u64 * 4096));
+    let observed = study.observed.as_mut().expect("it is recorded");
+    observed.seen = Some(Seen {
+        reads,
+        read,
+        ..Seen::default()
+    });
+    study.recorded.recorded = std::sync::Arc::new(recorded);
+    Footprint::of(&study)
+}
+
+#[test]
+fn a_sample_has_the_curve_of_the_whole() {
+    const PAGES: u32 = 1 << 16;
+    let mut errors = Vec::new();
+    for load in testkit::loads::known(PAGES, 200_000) {
+        for (times, parts) in [(0, [2, 5, 10, 20, 40]), (2, [2, 5, 10, 20, 40])] {
+            let found = thinned(&load.pages, u64::from(PAGES) << 12, times);
+            assert_eq!((found.scale, found.all.reads), (1 << times, 200_000));
+            for part in parts {
+                let size = PAGES / 100 * part;
+                let whole = testkit::loads::miss_ratio(&load.pages, size as usize);
+                let error = found.curve.miss_ratio(Bytes(u64::from(size) << 12)) - whole;
+                println!(
+                    "{} 1/{} {part} %: {whole:.4} {error:+.4}",
+                    load.name,
+                    1 << times
+                );
+                match times {
+                    0 => assert!(error.abs() < 1e-9, "{} {error}", load.name),
+                    _ => errors.push(error.abs()),
+                }
+            }
+        }
+    }
+    let mean = errors.iter().sum::<f64>() / errors.len() as f64;
+    let worst = errors.into_iter().fold(0.0, f64::max);
+    println!("mean {mean:.4}, worst {worst:.4}");
+    assert!(mean <= 0.01 && worst <= 0.03, "mean {mean}, worst {worst}");
 }

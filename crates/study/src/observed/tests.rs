@@ -34,6 +34,12 @@ fn recorded() -> Study {
         used: BTreeMap::from([("a \"b's\"/c".to_owned(), Bytes(1 << 20))]),
         harm: Some("tasks waited for memory".to_owned()),
         scale: 4,
+        seen: Some(Seen {
+            reads: 5,
+            read: Bytes(1 << 20),
+            writes: 6,
+            written: Bytes(4096),
+        }),
     };
     let stream = |program: &str, group: &str| LoadStream {
         program: program.to_owned(),

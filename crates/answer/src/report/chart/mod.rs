@@ -22,7 +22,7 @@ pub(crate) use bars::{Bar, Bars};
 pub(crate) use curve::OverTime;
 pub(crate) use lines::LoadLineChart;
 pub(crate) use strips::{Strip, Strips};
-pub(crate) use sweep::{Dot, Sweep};
+pub(crate) use sweep::{BAND, Dot, Sweep};
 
 /// Drawing goes into a string and cannot fail; the type is the backend's.
 type Drawn = Result<(), plotters::drawing::DrawingAreaErrorKind<std::io::Error>>;

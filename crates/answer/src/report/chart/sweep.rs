@@ -1,7 +1,7 @@
 //! A measure along something that the arms differ in: the kernel broad and pale, the model thin,
 //! bars from the smallest to the largest of an arm's runs, and what others published.
 
-use plotters::element::{Circle, PathElement, Text};
+use plotters::element::{Circle, PathElement, Polygon, Text};
 use plotters::style::Color;
 use plotters::style::text_anchor::{HPos, VPos};
 
@@ -29,6 +29,8 @@ pub(crate) struct Sweep<'a> {
     pub(crate) model: &'a [Dot],
     /// The kernel's.
     pub(crate) kernel: &'a [Dot],
+    /// Between which multiples of the model's a kernel is likely to come out, where that is known.
+    pub(crate) band: Option<(f64, f64)>,
     /// What others reported, by place.
     pub(crate) published: &'a [(usize, f64)],
     /// What stands below each place, also below one without a figure.
@@ -42,6 +44,9 @@ pub(crate) struct Sweep<'a> {
     /// What is said where the pointer rests: at a place, at a height.
     pub(crate) hover: &'a [(usize, f64, String)],
 }
+
+/// How opaque the band is.
+pub(crate) const BAND: f64 = 0.2;
 
 /// In pixels: one size for desk and phone, since two of them stand beside each other on a desk.
 const SIZE: (i32, i32) = (440, 270);
@@ -61,6 +66,7 @@ impl Sweep<'_> {
     pub(crate) fn draw(&self) -> String {
         let svg = on_canvas(SIZE, |canvas| {
             self.draw_axes(canvas)?;
+            self.draw_band(canvas)?;
             self.draw_line(canvas, self.kernel, Ink::Kernel, 7)?;
             self.draw_ranges(canvas, self.kernel, Ink::Kernel, 4)?;
             self.draw_published(canvas)?;
@@ -132,6 +138,19 @@ impl Sweep<'_> {
         let middle = i32::midpoint(left, SIZE.0 - RIGHT);
         let along = format!("{}{}", self.along, Axis::of(self.at).kind);
         write(canvas, &along, (middle, SIZE.1 - 10), HPos::Center)
+    }
+
+    /// The band around the model's medians in which a kernel is likely to come out.
+    fn draw_band(&self, canvas: &Canvas<'_>) -> Drawn {
+        let Some((least, most)) = self.band else {
+            return Ok(());
+        };
+        let side = |times: f64| {
+            let at = move |dot: &Dot| (fine(self.x(dot.place)), fine(self.y(dot.median * times)));
+            self.model.iter().map(at)
+        };
+        let round: Vec<_> = side(most).chain(side(least).rev()).collect();
+        canvas.draw(&Polygon::new(round, Ink::Free.color().mix(BAND)))
     }
 
     /// A line through the medians.

@@ -190,15 +190,14 @@ impl Shown {
     fn memory(&self, curve: &Curve) -> Memory {
         let sizes = SIZES.map(|(part, of)| {
             let size = Bytes(self.available.0.saturating_mul(part) / of);
-            let (missed, touched) = (curve.missed(size).0, curve.touched().0);
             Size {
                 of_available: match of {
                     1 => part.to_string(),
                     _ => format!("{part}/{of}"),
                 },
                 page_cache_bytes: size.0,
-                read_from_disk_bytes: missed,
-                miss_ratio: missed as f64 / touched.max(1) as f64,
+                read_from_disk_bytes: curve.missed(size).0,
+                miss_ratio: curve.miss_ratio(size),
             }
         });
         Memory {

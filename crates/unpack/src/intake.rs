@@ -1,16 +1,14 @@
 //! What of a piece of evidence is taken, and how much of it.
 
-use std::fs;
 use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use evidence::{Piece, Reading, clean, gather};
-use files::{Folder, Kind, named};
 use mm::capture::{self, Capture, Frame};
 use mm::text::weight;
 use mm::units::Bytes;
 
-use super::{archive, folder, packed};
+use crate::{archive, packed};
 
 /// What one argument held.
 #[derive(Clone, Debug, Default)]
@@ -26,7 +24,7 @@ pub const KEPT: u64 = 256 << 20;
 
 /// How a file came.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(crate) enum Place {
     /// As an argument: it is evidence, whatever it is called.
     Alone,
     /// Among others: it may have nothing to do with memory.
@@ -34,7 +32,7 @@ pub(super) enum Place {
 }
 
 /// What comes nearest to a reason, where nothing is known.
-pub(super) fn nearest(readings: &[Reading]) -> String {
+pub(crate) fn nearest(readings: &[Reading]) -> String {
     let passed = readings.iter().flat_map(|reading| &reading.passed).next();
     match passed {
         Some(passed) if passed.line > 0 => format!("line {}: {}", passed.line, passed.why),
@@ -44,47 +42,28 @@ pub(super) fn nearest(readings: &[Reading]) -> String {
 }
 
 /// A file's name with the last of its folders.
-pub(super) fn short(name: &str) -> String {
-    let path = PathBuf::from(name);
-    match path.file_name() {
+pub(crate) fn short(name: &str) -> String {
+    match Path::new(name).file_name() {
         Some(file) => file.to_string_lossy().into_owned(),
         None => name.to_owned(),
     }
 }
 
-/// Files of `/proc/sys/vm` that do something when they are read.
-pub(super) fn acts(path: &Path) -> bool {
-    let acting = [
-        "lowmem_reserve_ratio",
-        "compact_memory",
-        "drop_caches",
-        "stat_refresh",
-    ];
-    path.file_name()
-        .is_some_and(|name| acting.iter().any(|acting| name == *acting))
-}
-
 /// The longest kernel file or text of configuration within a folder or an archive.
-pub(super) const LONGEST_FILE: u64 = 16 << 20;
+pub(crate) const LONGEST_FILE: u64 = 16 << 20;
 
 /// The longest text without a known path there: a log.
-pub(super) const LONGEST_LOG: u64 = 64 << 20;
+pub(crate) const LONGEST_LOG: u64 = 64 << 20;
 
-/// Why a piece of evidence could not be read at all.
+/// Why a piece of evidence could not be used at all.
 #[derive(Debug, thiserror::Error)]
-pub enum EvidenceError {
+pub enum UnpackError {
     /// The system refused it, or an archive is damaged from its beginning.
     #[error("cannot be read: {0}")]
     Io(#[from] io::Error),
     /// It has no end, or one too far away.
     #[error("longer than any evidence: over {}", Bytes(*.0))]
     TooLong(u64),
-    /// A file that acts when it is read.
-    #[error("not read: reading it acts on this machine; give a copy of it, or inspect without it")]
-    Acts,
-    /// A folder that the kernel makes.
-    #[error("this machine's own {0}: inspect without an argument reads it")]
-    Live(&'static str),
     /// Nothing of it is known.
     #[error(
         "nothing here is known: {0}; known are captures and records, folders and archives with \
@@ -97,53 +76,38 @@ pub enum EvidenceError {
 }
 
 /// What was read so far.
-#[derive(Default)]
-pub(super) struct Intake {
-    pub(super) readings: Vec<Reading>,
+#[derive(Debug, Default)]
+pub struct Intake {
+    pub(crate) readings: Vec<Reading>,
     captures: Vec<Frame>,
     /// Bytes kept.
     kept: u64,
     left: packed::Left,
     /// Files in which nothing is known.
-    pub(super) unknown: usize,
+    pub(crate) unknown: usize,
 }
 
 impl Intake {
-    pub(super) fn path(&mut self, path: &Path) -> Result<(), EvidenceError> {
-        let full = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-        if fs::metadata(path)?.is_dir() {
-            return folder::read(self, &Folder::at(path)?, &full);
-        }
-        let is_live = rustix::fs::statfs(&full).is_ok_and(|it| folder::live(it.f_type).is_some());
-        if is_live && acts(&full) {
-            return Err(EvidenceError::Acts);
-        }
-        let file = named::open(path)?;
-        // The folders that the file lies in may say what it is; a pipe has none.
-        let name = match file.kind {
-            Kind::Regular => full,
-            _ => path.to_owned(),
-        };
-        self.stream(file, &name.to_string_lossy())
-    }
-
-    /// A file that is an argument, or standard input.
-    pub(super) fn stream(&mut self, reader: impl Read, name: &str) -> Result<(), EvidenceError> {
+    /// Takes a stream that was named by itself: it is evidence, whatever it is called.
+    ///
+    /// # Errors
+    /// It cannot be read, or nothing in it is known.
+    pub fn stream(&mut self, reader: impl Read, name: &str) -> Result<(), UnpackError> {
         self.unpack(Box::new(reader), name, Place::Alone, 0)
     }
 
     /// Takes what is in a stream, compressed and packed as it may be.
-    pub(super) fn unpack<'a>(
+    pub(crate) fn unpack<'a>(
         &mut self,
         reader: Box<dyn Read + 'a>,
         name: &str,
         place: Place,
         depth: usize,
-    ) -> Result<(), EvidenceError> {
+    ) -> Result<(), UnpackError> {
         let (reader, form) = packed::open(reader, &self.left)?;
         match form {
             packed::Form::Tar => archive::read(self, reader, depth),
-            packed::Form::Foreign(what) if place == Place::Alone => Err(EvidenceError::Nothing(
+            packed::Form::Foreign(what) if place == Place::Alone => Err(UnpackError::Nothing(
                 format!("{what}, which is not unpacked here"),
             )),
             packed::Form::Foreign(_) => Ok(()),
@@ -151,18 +115,18 @@ impl Intake {
         }
     }
 
-    pub(super) fn plain(
+    pub(crate) fn plain(
         &mut self,
         reader: impl Read,
         name: &str,
         place: Place,
-    ) -> Result<(), EvidenceError> {
+    ) -> Result<(), UnpackError> {
         let left = KEPT.saturating_sub(self.kept);
         let mut bytes = Vec::new();
         let end = reader.take(left + 1).read_to_end(&mut bytes);
         let weight = weight(&bytes);
         if weight > left {
-            return Err(EvidenceError::TooLong(KEPT));
+            return Err(UnpackError::TooLong(KEPT));
         }
         let cut = match end {
             Ok(_) => None,
@@ -181,13 +145,13 @@ impl Intake {
         name: &str,
         place: Place,
         cut: Option<String>,
-    ) -> Result<(), EvidenceError> {
+    ) -> Result<(), UnpackError> {
         if place == Place::Alone && scenario::recording::is_recording(bytes) {
             let asked = "it is a recording, which is inspected by itself, by its path";
-            return Err(EvidenceError::Nothing(asked.to_owned()));
+            return Err(UnpackError::Nothing(asked.to_owned()));
         }
         if place == Place::Alone && !bytes.is_empty() && !clean::is_text(bytes) {
-            return Err(EvidenceError::Nothing("it is no text".to_owned()));
+            return Err(UnpackError::Nothing("it is no text".to_owned()));
         }
         let (text, strange) = clean::decode(bytes);
         let mut reading = match capture_in(&text) {
@@ -211,7 +175,7 @@ impl Intake {
         Ok(())
     }
 
-    fn capture(&mut self, text: &str, name: &str) -> Result<Reading, EvidenceError> {
+    fn capture(&mut self, text: &str, name: &str) -> Result<Reading, UnpackError> {
         let recovered = Capture::recover(text)?;
         self.captures.extend(recovered.capture.frames);
         let mut reading = Reading::of(name);
@@ -222,7 +186,11 @@ impl Intake {
         Ok(reading)
     }
 
-    pub(super) fn found(mut self, name: String) -> Result<Found, EvidenceError> {
+    /// What was read, under this name.
+    ///
+    /// # Errors
+    /// Nothing in it is known.
+    pub fn found(mut self, name: String) -> Result<Found, UnpackError> {
         self.captures.sort_by_key(|frame| frame.at);
         let mut frames = gather::frames(&self.readings);
         if self.unknown > 0 && !(frames.is_empty() && self.captures.is_empty()) {
@@ -233,7 +201,7 @@ impl Intake {
         let note = gather::note(&short(&name), &self.readings);
         frames.append(&mut self.captures);
         if frames.is_empty() {
-            return Err(EvidenceError::Nothing(nearest(&self.readings)));
+            return Err(UnpackError::Nothing(nearest(&self.readings)));
         }
         gather::add_note(&mut frames, &note);
         Ok(Found { name, frames })
@@ -255,7 +223,7 @@ fn take_commands(reading: &mut Reading, text: &str) {
 }
 
 /// The capture that a text is, or that a record has behind its first line.
-pub(super) fn capture_in(text: &str) -> Option<String> {
+pub(crate) fn capture_in(text: &str) -> Option<String> {
     let text = text.trim_start_matches(['\0', '\n', '\r', ' ']);
     let behind = || {
         let (first, rest) = text.split_once('\n')?;

@@ -5,8 +5,8 @@ use std::io::Read;
 
 use tar::{Entry, EntryType, PaxExtensions};
 
-use super::folder;
-use super::intake::{EvidenceError, Intake, Place};
+use crate::among::tree_of;
+use crate::intake::{Intake, Place, UnpackError};
 
 /// Members that are looked at.
 const MOST: usize = 200_000;
@@ -21,11 +21,11 @@ const LONGEST_BEFORE: u64 = 256 << 10;
 ///
 /// # Errors
 /// It is damaged before its first member, or holds too much.
-pub(super) fn read(
+pub(crate) fn read(
     intake: &mut Intake,
     reader: impl Read,
     depth: usize,
-) -> Result<(), EvidenceError> {
+) -> Result<(), UnpackError> {
     let mut archive = tar::Archive::new(reader);
     let mut named = None;
     for (entry, before) in archive.entries()?.raw(true).zip(0_usize..) {
@@ -82,17 +82,17 @@ fn member(
     name: &str,
     size: u64,
     depth: usize,
-) -> Result<(), EvidenceError> {
+) -> Result<(), UnpackError> {
     if is_archive(name) && depth < DEEPEST {
         return match intake.unpack(Box::new(entry), name, Place::Among, depth + 1) {
-            Err(EvidenceError::Io(error)) => {
+            Err(UnpackError::Io(error)) => {
                 intake.breaks_off(&error);
                 Ok(())
             }
             other => other,
         };
     }
-    intake.among(entry, name, folder::tree_of(name), size)
+    intake.among(entry, name, tree_of(name), size)
 }
 
 fn is_archive(name: &str) -> bool {

@@ -9,7 +9,7 @@ pub const EXPANDED: u64 = 2 << 30;
 
 /// What is behind the compression.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Form {
+pub(crate) enum Form {
     /// A tar archive.
     Tar,
     /// A format that is not unpacked.
@@ -34,8 +34,8 @@ const LAYERS: usize = 3;
 const HEAD: usize = 512;
 
 /// Bytes to which what follows may still expand: an archive may hold many that are compressed.
-#[derive(Clone)]
-pub(super) struct Left(Rc<Cell<u64>>);
+#[derive(Clone, Debug)]
+pub(crate) struct Left(Rc<Cell<u64>>);
 
 impl Default for Left {
     fn default() -> Self {
@@ -47,7 +47,7 @@ impl Default for Left {
 ///
 /// # Errors
 /// The first bytes cannot be read, or the compression's own head is damaged.
-pub(super) fn open<'a>(
+pub(crate) fn open<'a>(
     mut reader: Box<dyn Read + 'a>,
     left: &Left,
 ) -> io::Result<(Box<dyn Read + 'a>, Form)> {

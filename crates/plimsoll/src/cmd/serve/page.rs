@@ -1,0 +1,67 @@
+//! The page that is served: the file that opens from a disk too, which may ask the server here.
+//!
+//! It is a file of its own and not in this program: another compiler makes it, for a browser, and
+//! it would double the program. Who could write that file would tell the reader what to type as
+//! root, so the package's is believed only where root alone can have written it.
+
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::{Context as _, bail};
+use files::{Folder, named};
+
+/// Where the package has it, below `/`.
+const INSTALLED: &str = "usr/share/plimsoll/plimsoll.html";
+/// More than any page has, in bytes.
+const LONGEST: u64 = 16 << 20;
+
+/// What the policy of the page says when it opens from a disk, and what when it is served. The
+/// page looks at its policy to know whether there is a machine to be shown.
+const ASKS_NOBODY: &str = "connect-src 'none'";
+const ASKS_HERE: &str = "connect-src 'self'";
+
+/// The page, from where the user says or the package has it.
+///
+/// # Errors
+/// There is none, or it is another file.
+pub(super) fn read(given: Option<&Path>) -> anyhow::Result<Arc<[u8]>> {
+    let (bytes, name) = match given {
+        Some(path) => (named::read(path, LONGEST), path.display().to_string()),
+        None => (installed(), format!("/{INSTALLED}")),
+    };
+    let bytes = bytes.with_context(|| {
+        format!("{name}: no page to serve: cargo xtask page makes one, give it with --page FILE")
+    })?;
+    served(&bytes).with_context(|| format!("{name}: give the file that cargo xtask page makes"))
+}
+
+fn installed() -> io::Result<Vec<u8>> {
+    Folder::at(Path::new("/"))?.read_trusted_below(INSTALLED, LONGEST)
+}
+
+/// A page whose policy lets it ask the server that it came from.
+fn served(bytes: &[u8]) -> anyhow::Result<Arc<[u8]>> {
+    let text = std::str::from_utf8(bytes)?;
+    match text.split_once(ASKS_NOBODY) {
+        Some((before, behind)) if before.contains("<meta") => {
+            let text = format!("{before}{ASKS_HERE}{behind}");
+            Ok(text.into_bytes().into())
+        }
+        _ => bail!("it is not the page of the model"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_policy_changes() {
+        let page = |what: &str| format!("<meta content=\"{what}; x\">\nconnect-src 'none'");
+        let made = served(page(ASKS_NOBODY).as_bytes()).expect("a page");
+        assert_eq!(made.as_ref(), page(ASKS_HERE).as_bytes());
+        served(b"<p>").expect_err("no page");
+        served(b"\xff").expect_err("no text");
+    }
+}
