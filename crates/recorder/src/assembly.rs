@@ -107,6 +107,11 @@ impl Assembly {
         self.put(0x07, to.number(), 0, 0, value);
     }
 
+    /// `to += from`.
+    pub(crate) fn add_register(&mut self, to: Register, from: Register) {
+        self.put(0x0f, to.number(), from.number(), 0, 0);
+    }
+
     /// `to -= from`.
     pub(crate) fn subtract(&mut self, to: Register, from: Register) {
         self.put(0x1f, to.number(), from.number(), 0, 0);
@@ -115,6 +120,11 @@ impl Assembly {
     /// `to &= value`.
     pub(crate) fn and(&mut self, to: Register, value: i32) {
         self.put(0x57, to.number(), 0, 0, value);
+    }
+
+    /// `to <<= bits`.
+    pub(crate) fn shift_left(&mut self, to: Register, bits: i32) {
+        self.put(0x67, to.number(), 0, 0, bits);
     }
 
     /// `to = *(from + offset)`.

@@ -15,8 +15,15 @@ pub(crate) struct Hook {
     pub(crate) range: Range,
     /// Whether the event has a begin and an end, or is handed out at once.
     pub(crate) when: When,
-    /// Only where this argument has this value.
-    pub(crate) only: Option<(i16, i32)>,
+    pub(crate) only: Option<Only>,
+}
+
+/// Only where these bits of an argument, or of what was returned behind them, have this value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Only {
+    pub(crate) argument: i16,
+    pub(crate) bits: i32,
+    pub(crate) are: i32,
 }
 
 /// When an event is handed out.
@@ -36,6 +43,10 @@ pub(crate) enum Of {
     Iocb,
     Opened,
     Mapping,
+    /// What a system call was given (`struct pt_regs`), of which the first is a descriptor.
+    Descriptor,
+    /// A fault (`struct vm_fault`).
+    Fault,
 }
 
 /// Where the range is.
@@ -54,6 +65,8 @@ pub(crate) enum Range {
     /// Two arguments: the first page, and the last or the one behind it.
     Pages(i16, i16),
     Whole,
+    /// The page of a fault.
+    Faulted,
 }
 
 const HOOK: Hook = Hook {
@@ -67,7 +80,7 @@ const HOOK: Hook = Hook {
 };
 
 /// The functions, the first of which is needed.
-pub(crate) const FUNCTIONS: [Hook; 6] = [
+pub(crate) const FUNCTIONS: [Hook; 10] = [
     HOOK,
     Hook {
         name: "filemap_splice_read",
@@ -92,13 +105,27 @@ pub(crate) const FUNCTIONS: [Hook; 6] = [
         range: Range::Whole,
         ..HOOK
     },
+    // Where the compiler has put the function above into its callers, as `fdatasync` on 6.1 has it,
+    // that is not seen there. What both see is taken once.
+    Hook {
+        name: "__x64_sys_fsync",
+        ..SYNC
+    },
+    Hook {
+        name: "__x64_sys_fdatasync",
+        ..SYNC
+    },
     Hook {
         name: "truncate_inode_pages_range",
         kind: Kind::Truncate,
         file: Of::Mapping,
         range: Range::From(1),
         when: When::Begin,
-        only: Some((2, -1)),
+        only: Some(Only {
+            argument: 2,
+            bits: -1,
+            are: -1,
+        }),
         ..HOOK
     },
     Hook {
@@ -109,9 +136,59 @@ pub(crate) const FUNCTIONS: [Hook; 6] = [
         range: Range::Given(1, 2),
         when: When::Begin,
         // POSIX_FADV_DONTNEED
-        only: Some((3, 4)),
+        only: Some(Only {
+            argument: 3,
+            bits: -1,
+            are: 4,
+        }),
+    },
+    // A fault that finds its page in the cache ends in the first of these, each other in the
+    // second: after a wait it is tried again, and then it is one of the two.
+    Hook {
+        name: "filemap_map_pages",
+        only: Some(Only {
+            argument: 3,
+            bits: NOPAGE,
+            are: NOPAGE,
+        }),
+        ..FAULT
+    },
+    Hook {
+        name: "filemap_fault",
+        arguments: 1,
+        only: Some(Only {
+            argument: 1,
+            bits: LOCKED,
+            are: LOCKED,
+        }),
+        ..FAULT
     },
 ];
+
+const SYNC: Hook = Hook {
+    kind: Kind::Sync,
+    arguments: 1,
+    file: Of::Descriptor,
+    range: Range::Whole,
+    only: Some(Only {
+        argument: 1,
+        bits: -1,
+        are: 0,
+    }),
+    ..HOOK
+};
+
+/// `VM_FAULT_NOPAGE`: the page is mapped. `VM_FAULT_LOCKED`: it is there, and locked.
+const NOPAGE: i32 = 0x100;
+const LOCKED: i32 = 0x200;
+
+const FAULT: Hook = Hook {
+    kind: Kind::Load,
+    file: Of::Fault,
+    range: Range::Faulted,
+    when: When::End,
+    ..HOOK
+};
 
 /// What is left where functions are refused: reads, by pages, without their end.
 pub(crate) const TRACEPOINT: Hook = Hook {

@@ -1,15 +1,16 @@
 //! What the tasks of this machine do to its files, seen by BPF programs of our own.
 //!
-//! Programs at functions of the kernel (`fentry`, `fexit`) note reads, writes, `fsync`, truncation
-//! and `POSIX_FADV_DONTNEED`. Where the kernel refuses those, a tracepoint is left, which sees
-//! reads only. Nothing is compiled: the programs are some hundred instructions, and where members
-//! of structures lie is read from the kernel's own types (BTF).
+//! Programs at functions of the kernel (`fentry`, `fexit`) note reads, writes, faults on mapped
+//! files, `fsync`, truncation and `POSIX_FADV_DONTNEED`. Where the kernel refuses those, a
+//! tracepoint is left, which sees reads only. Nothing is compiled: the programs are some hundred
+//! instructions, and where members of structures lie is read from the kernel's own types (BTF).
 
 mod assembly;
 mod bpf;
 mod btf;
 mod cached;
 mod event;
+mod files;
 mod hooks;
 mod owner;
 mod program;
@@ -28,7 +29,7 @@ pub use self::streams::{Sees, Stream, Streams, Tally, Tasks};
 
 use self::bpf::{Array, Attach, Reach};
 use self::btf::Btf;
-use self::hooks::{ADDED, FUNCTIONS, Hook, TRACEPOINT, When};
+use self::hooks::{ADDED, FUNCTIONS, Hook, Of, TRACEPOINT, When};
 use self::program::{Maker, Maps, Reading, SLOT, SLOTS};
 use self::ring::Ring;
 
@@ -206,7 +207,11 @@ fn with_others(maker: &Maker<'_>, mut programs: Vec<[OwnedFd; 2]>) -> Attached {
 
 fn at_function(maker: &Maker<'_>, hook: &Hook) -> io::Result<Vec<[OwnedFd; 2]>> {
     let function = maker.btf.function(hook.name).ok_or_else(lacks)?;
-    let event = maker.event(hook).ok_or_else(lacks)?;
+    let event = match hook.file {
+        Of::Descriptor => by_helper(maker).event(hook),
+        _ => maker.event(hook),
+    };
+    let event = event.ok_or_else(lacks)?;
     let end = match hook.when {
         When::Begin => bpf::attach(&event, Attach::Entry(function))?,
         When::Both | When::End => bpf::attach(&event, Attach::Exit(function))?,

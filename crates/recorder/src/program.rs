@@ -3,12 +3,14 @@
 //! An event is written where it is read: its place in the ring is taken by one atomic addition, and
 //! its number, stored last, says that it is whole. So there is no lock, no copy and no helper.
 
+mod file;
+
 use scenario::recording::Kind;
 
 use super::assembly::{Assembly, Helper, Label, Register, Width};
 use super::btf::Btf;
-use super::event::{ADDED, Part};
-use super::hooks::{Hook, Of, Range, When};
+use super::event::{ADDED, PAGE, Part};
+use super::hooks::{Hook, Range, When};
 use super::ring::{EVENTS, HEAD, LOST, ROOM, TAIL};
 use Register::{Frame, R0, R1, R2, R3, R6, R7, R8, R9};
 
@@ -26,13 +28,6 @@ const NOW: i16 = -WORD;
 const NUMBER: i16 = NOW - WORD;
 const READ: i16 = NUMBER - WORD;
 const KEY: i16 = READ - WORD;
-
-/// `IOCB_DIRECT`, past the page cache.
-const DIRECT: i32 = 1 << 17;
-
-/// `S_IFMT` and `S_IFREG`.
-const FORMAT: i32 = 0o170_000;
-const REGULAR: i32 = 0o100_000;
 
 /// The maps that programs share.
 #[derive(Clone, Copy, Debug)]
@@ -107,6 +102,7 @@ impl Maker<'_> {
         }
         program.inode(hook)?;
         program.only_regular()?;
+        program.only_on_disks()?;
         program.now();
         program.place();
         program.done()?;
@@ -207,10 +203,11 @@ impl<'a> Program<'a> {
 
     /// Ends where an argument is not what is wanted, or nothing was read or written.
     fn only(&mut self, hook: &Hook) {
-        if let Some((argument, value)) = hook.only {
-            self.argument(R1, argument);
+        if let Some(only) = hook.only {
+            self.argument(R1, only.argument);
             let end = self.end;
-            self.code.jump_unless(R1, value, end);
+            self.code.and(R1, only.bits);
+            self.code.jump_unless(R1, only.are, end);
         }
         let returns_bytes = matches!(
             hook.range,
@@ -246,12 +243,14 @@ impl<'a> Program<'a> {
         self.code.store(Width::Eight, Frame, NOW, R0);
     }
 
-    /// `R0` = the slot of the task, `R2` = its thread. For programs at functions.
+    /// `R0` = the slot of the task, `R2` = its thread.
     fn slot(&mut self) -> Option<()> {
         self.member(R1, R8, ("task_struct", "pid"), Width::Four)?;
+        self.code.store(Width::Four, Frame, READ, R1);
         self.code.and(R1, SLOTS as i32 - 1);
         self.look_up(self.of.maps.slots);
-        self.member(R2, R8, ("task_struct", "pid"), Width::Four)
+        self.code.load(Width::Four, R2, Frame, READ);
+        Some(())
     }
 
     /// `R0` = what an array has at the place in `R1`; the kernel does it without a call.
@@ -371,6 +370,14 @@ impl<'a> Program<'a> {
                 self.code.store_value(R9, at(Part::Offset), 0);
                 self.code.store_value(R9, at(Part::Length), 0);
             }
+            Range::Faulted => {
+                self.argument(R1, 0);
+                self.member(R1, R1, ("vm_fault", "pgoff"), Width::Eight)?;
+                self.code.shift_left(R1, PAGE.ilog2().cast_signed());
+                self.put(Part::Offset, R1);
+                self.code
+                    .store_value(R9, at(Part::Length), i32::try_from(PAGE).ok()?);
+            }
         }
         Some(())
     }
@@ -394,87 +401,6 @@ impl<'a> Program<'a> {
             self.code.subtract(R2, R1);
         }
         self.put(Part::Offset, R2);
-        Some(())
-    }
-
-    /// `R7` = the inode of the first argument; ends where it goes past the page cache.
-    fn inode(&mut self, hook: &Hook) -> Option<()> {
-        self.argument(R7, 0);
-        if hook.file == Of::Mapping {
-            self.only_with_pages(hook)?;
-            return self.host();
-        }
-        if hook.file == Of::Iocb {
-            let end = self.end;
-            self.member(R1, R7, ("kiocb", "ki_flags"), Width::Four)?;
-            self.code.and(R1, DIRECT);
-            self.code.jump_unless(R1, 0, end);
-            self.member(R7, R7, ("kiocb", "ki_filp"), Width::Eight)?;
-        }
-        self.member(R7, R7, ("file", "f_inode"), Width::Eight)
-    }
-
-    /// Ends unless the inode is that of a regular file.
-    fn only_regular(&mut self) -> Option<()> {
-        let end = self.end;
-        self.member(R1, R7, ("inode", "i_mode"), Width::Two)?;
-        self.code.and(R1, FORMAT);
-        self.code.jump_unless(R1, REGULAR, end);
-        Some(())
-    }
-
-    /// `R7` = the inode of the mapping in `R7`; ends where there is none.
-    fn host(&mut self) -> Option<()> {
-        let end = self.end;
-        self.code.jump_if(R7, 0, end);
-        self.member(R7, R7, ("address_space", "host"), Width::Eight)?;
-        self.code.jump_if(R7, 0, end);
-        Some(())
-    }
-
-    /// Which file it is, and how large.
-    fn file(&mut self) -> Option<()> {
-        let parts = [
-            (Part::Inode, "i_ino"),
-            (Part::Size, "i_size"),
-            (Part::Super, "i_sb"),
-        ];
-        for (part, name) in parts {
-            self.member(R1, R7, ("inode", name), Width::Eight)?;
-            self.put(part, R1);
-        }
-        Some(())
-    }
-
-    /// Puts how many pages the folio in `R8` has into the event: one, unless it is large.
-    fn pages_of_folio(&mut self) -> Option<()> {
-        let btf = self.of.btf;
-        let head = 1
-            << btf
-                .enumerator("pageflags", "PG_head")
-                .filter(|&bit| bit < 31)?;
-        let names = ["_folio_nr_pages", "_nr_pages"];
-        let number = names
-            .into_iter()
-            .find(|name| btf.offset("folio", name).is_some())?;
-        let small = self.code.label();
-        self.code.store_value(R9, at(Part::Length), 1);
-        self.member(R1, R8, ("folio", "flags"), Width::Eight)?;
-        self.code.and(R1, head);
-        self.code.jump_if(R1, 0, small);
-        self.member(R1, R8, ("folio", number), Width::Four)?;
-        self.put(Part::Length, R1);
-        self.code.stand(small);
-        Some(())
-    }
-
-    /// What has no pages cached is not cut.
-    fn only_with_pages(&mut self, hook: &Hook) -> Option<()> {
-        if hook.kind == Kind::Truncate {
-            self.member(R1, R7, ("address_space", "nrpages"), Width::Eight)?;
-            let end = self.end;
-            self.code.jump_if(R1, 0, end);
-        }
         Some(())
     }
 

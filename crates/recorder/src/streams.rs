@@ -6,18 +6,15 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use mm::units::{Bytes, Nanos};
-use scenario::recording::{Kind, OwnTime, Pack, Part, Run, Thinner, Writer, place};
+use scenario::recording::{Kind, OwnTime, Pack, Part, Run, Thinner, Writer};
 
 use super::cached::Cached;
 use super::event::{Added, Event, NAME, PAGE, Task};
+use super::files::Files;
 use super::owner::{KTHREADD, Owner, above_both, is_path};
 
-/// The most streams, and the most files: beyond them tasks and files are passed over.
+/// The most streams: beyond them tasks are passed over.
 const STREAMS: usize = 128;
-const FILES: usize = 200_000;
-
-/// The largest file: the model has 7 bytes for each of its pages.
-const LARGEST: u64 = 256 << 30;
 
 /// The most pages of one event: 1 GiB, more than one call reads or writes.
 const MOST_PAGES: u64 = 1 << 18;
@@ -84,6 +81,8 @@ pub struct Tally {
     pub writes: u64,
     /// Bytes that were written.
     pub written: u64,
+    /// Faults on mapped files.
+    pub loads: u64,
     /// Runs of tasks or on files for which there was no place.
     pub passed_over: u64,
     /// Tasks whose control group is not known, or that are in the stream of another group's.
@@ -102,13 +101,9 @@ pub struct Streams<'p> {
     level: u32,
     thinners: Vec<Vec<Thinner>>,
     own_time: OwnTime<'p>,
-    files: BTreeMap<(u64, u64), u32>,
-    /// Files that have a number.
-    numbered: u32,
+    files: Files,
     /// Where pages that come in are seen.
     cached: Option<Cached>,
-    /// The size of all files together, each when it was first met.
-    size: u64,
     tally: Tally,
 }
 
@@ -135,23 +130,27 @@ impl<'p> Streams<'p> {
             level: 0,
             thinners: Vec::new(),
             own_time,
-            files: BTreeMap::new(),
-            numbered: 0,
-            size: 0,
+            files: Files::default(),
             tally: Tally::default(),
         }
     }
 
     /// What a task did next.
     pub fn event(&mut self, event: &Event, tasks: &impl Tasks) {
-        if !self.cuts_what_is_known(event) {
+        if !self.files.cuts_what_is_known(event) {
             return;
         }
-        let places = (self.file(event), self.stream(event, tasks));
-        let (Some(file), Some(stream)) = places else {
+        let is_removed = event.kind == Kind::Truncate && event.length == 0;
+        let file = self.files.place(event, self.level, &mut self.writer);
+        let (Some((file, event)), Some(stream)) = (file, self.stream(event, tasks)) else {
             self.tally.passed_over += 1;
             return;
         };
+        let event = &event;
+        if event.kind == Kind::Sync && event.began < self.all[stream].ended {
+            // A function within another, and both are seen.
+            return;
+        }
         let run = self.all[stream].run(event, file, self.began, self.sees_ends);
         if run.kind == Kind::Write || !self.sees_ends {
             self.all[stream].unseen = (self.own_time)(&run);
@@ -162,9 +161,8 @@ impl<'p> Streams<'p> {
             self.writer.run(stream as u32 + 1, &run);
         }
         self.touch(event, file, stream);
-        if event.kind == Kind::Truncate && event.length == 0 {
-            // Removed: its inode may become another file.
-            self.files.remove(&event.file);
+        if is_removed {
+            self.files.forget(event.file);
             if let Some(cached) = &mut self.cached {
                 cached.forget(event.file);
             }
@@ -223,7 +221,7 @@ impl<'p> Streams<'p> {
         let bytes = event.length.clamp(1, MOST_PAGES * PAGE);
         let last = event.offset.saturating_add(bytes - 1) / PAGE;
         match event.kind {
-            Kind::Read => cached.read(event.file, (group, file), first..=last),
+            Kind::Read | Kind::Load => cached.read(event.file, (group, file), first..=last),
             Kind::Write => cached.added(event.file, first..=last),
             _ => {}
         }
@@ -249,31 +247,7 @@ impl<'p> Streams<'p> {
     /// The size of all files together, each when it was first met.
     #[must_use]
     pub fn size(&self) -> Bytes {
-        Bytes(self.size)
-    }
-
-    /// A file of which the kernel drops pages was made shorter or removed, or its inode was
-    /// reclaimed: then nothing happened to it. What was never met is not cut.
-    fn cuts_what_is_known(&self, event: &Event) -> bool {
-        let is_reclaimed = event.length > 0 && event.size > event.offset;
-        event.kind != Kind::Truncate || (self.files.contains_key(&event.file) && !is_reclaimed)
-    }
-
-    fn file(&mut self, event: &Event) -> Option<u32> {
-        if let Some(&number) = self.files.get(&event.file) {
-            return Some(number);
-        }
-        let has_room = self.files.len() < FILES && event.size <= LARGEST;
-        has_room.then(|| {
-            let half = |size, level| place(self.numbered, level, size);
-            let number = self
-                .writer
-                .file(Bytes((0..self.level).fold(event.size, half)));
-            self.numbered += 1;
-            self.size = self.size.saturating_add(event.size);
-            self.files.insert(event.file, number);
-            number
-        })
+        self.files.size()
     }
 
     /// The stream of an event's task. A task that has another name may have begun another program.
@@ -426,7 +400,7 @@ impl Stream {
                 0
             },
             length: match event.kind {
-                Kind::Read | Kind::Write | Kind::DontNeed => event.length,
+                Kind::Read | Kind::Write | Kind::Load | Kind::DontNeed => event.length,
                 _ => 0,
             },
         }
@@ -442,8 +416,10 @@ impl Stream {
         }
         let compute = ran.min(gap);
         let slept = Nanos(gap.0 - compute.0);
-        // Without ends the time of a read lies in the gap: a task that read from a disk waited.
-        let waited = !sees_ends && event.before.read != self.task.read;
+        // Without ends, as of a fault, the time of a read lies in the gap: a task that read from a
+        // disk waited.
+        let has_end = sees_ends && event.kind != Kind::Load;
+        let waited = !has_end && event.before.read != self.task.read;
         (compute, if waited { Nanos::ZERO } else { slept })
     }
 }
@@ -455,6 +431,7 @@ impl Tally {
             Kind::Write => {
                 (self.writes, self.written) = (self.writes + 1, self.written + run.length);
             }
+            Kind::Load => self.loads += 1,
             _ => {}
         }
     }

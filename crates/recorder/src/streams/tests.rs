@@ -254,3 +254,52 @@ fn a_write_whose_end_is_not_seen_is_not_in_what_the_task_computes_after_it() {
     let second = read.recorded.streams[1].iter().nth(1);
     assert_eq!(second.expect("two writes").compute, Nanos(6_000));
 }
+
+#[test]
+fn a_file_that_is_mapped_keeps_its_size() {
+    let of = |kind, offset, length| Event {
+        kind,
+        offset,
+        length,
+        ..event(5, SECOND, 0, 0)
+    };
+    let kinds = |events: &[Event]| -> Vec<(Kind, u32)> {
+        let events: Vec<_> = events.iter().map(|event| (*event, 0)).collect();
+        let (streams, _) = recorded(&events);
+        streams[0].iter().map(|run| (run.kind, run.file)).collect()
+    };
+    let load = of(Kind::Load, 4096, 4096);
+    let longer = of(Kind::Write, 1 << 20, 4096);
+    let within = of(Kind::Write, 0, 4096);
+    let cut = Event {
+        size: 8192,
+        ..of(Kind::Truncate, 8192, 1)
+    };
+    assert_eq!(
+        kinds(&[load, within, cut]),
+        [(Kind::Load, 0), (Kind::Write, 0), (Kind::DontNeed, 0)]
+    );
+    assert_eq!(
+        kinds(&[load, longer, load]),
+        [(Kind::Load, 0), (Kind::Write, 1), (Kind::Read, 1)],
+        "what grows is another file, which is read"
+    );
+    assert_eq!(kinds(&[longer, load]), [(Kind::Write, 0), (Kind::Read, 0)]);
+}
+
+#[test]
+fn a_fault_that_waits_for_a_disk_does_not_sleep_of_its_own_accord() {
+    let fault = |read| {
+        let mut fault = Event {
+            kind: Kind::Load,
+            ..event(5, SECOND + 50_000_000, 1_000_000, 1)
+        };
+        fault.before.read = read;
+        fault
+    };
+    let sleep = |read| {
+        let (streams, _) = recorded(&[(event(5, SECOND, 0, 0), 0), (fault(read), 0)]);
+        streams[0][1].sleep.0 / 1_000_000
+    };
+    assert_eq!((sleep(0), sleep(4096)), (49, 0));
+}

@@ -22,6 +22,7 @@ impl Begun<'_> {
             read,
             writes,
             written,
+            loads,
             passed_over,
             ..
         } = self.streams.tally();
@@ -41,11 +42,12 @@ impl Begun<'_> {
         )?;
         writeln!(
             out,
-            "  {} ({}), {} ({}); {} lost, {passed_over} passed over",
+            "  {} ({}), {} ({}), {} of mapped files; {} lost, {passed_over} passed over",
             counted(reads, "read"),
             Bytes(read),
             counted(writes, "write"),
             Bytes(written),
+            counted(loads, "fault"),
             observed.lost
         )?;
         writeln!(

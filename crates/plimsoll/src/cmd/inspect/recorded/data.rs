@@ -15,11 +15,12 @@ pub(super) const SAVED: u64 = 95;
 const SIZES: [(u64, u64); 5] = [(1, 8), (1, 4), (1, 2), (1, 1), (2, 1)];
 
 /// Functions at which a recorder is, and what it sees there.
-const SEEN_AT: [(&str, &str); 4] = [
+const SEEN_AT: [(&str, &str); 5] = [
     ("generic_write_checks", "writes"),
     ("vfs_fsync_range", "fsync"),
     ("truncate_inode_pages_range", "truncation"),
     ("generic_fadvise", "POSIX_FADV_DONTNEED"),
+    ("filemap_fault", "faults on mapped files"),
 ];
 
 /// A recording.
@@ -244,6 +245,8 @@ fn missing(study: &Study, observed: &Observed, found: &Footprint) -> Vec<String>
     if !found.has_cached {
         lines.push("what was cached before".to_owned());
     }
-    lines.push("anonymous memory, mapped files, direct I/O: they are not recorded".to_owned());
+    lines.push(
+        "anonymous memory, stores to mapped files, direct I/O: they are not recorded".to_owned(),
+    );
     lines
 }
