@@ -5,6 +5,7 @@
 //! author says about his own machine is left out: it would contradict the numbers.
 
 mod disk;
+mod swap;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -20,6 +21,7 @@ use super::{ArmError, Study, observed};
 use mm::quantity;
 
 pub use disk::DiskKind;
+pub use swap::SwapAtHand;
 
 /// What of a machine a study takes over; what is not known stays as the study has it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -38,19 +40,6 @@ pub struct AtHand {
     pub tunables: BTreeMap<String, String>,
 }
 
-/// A machine's swap.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SwapAtHand {
-    /// There is none.
-    None,
-    /// On disks.
-    Disk(Bytes),
-    /// Compressed RAM.
-    Zram(Bytes),
-}
-
-/// What compressed RAM is taken to hold for each byte that it takes, where nobody says.
-const ZRAM_RATIO: &str = "3.0";
 /// Before the time at which a process starts.
 const AFTER: &str = "after ";
 /// Keys whose sizes are of requests: they do not grow with a machine.
@@ -125,6 +114,7 @@ fn fitted(study: &Study, at_hand: &AtHand) -> Option<String> {
             false => (memory.0, first.machine.memory.0.max(1)),
         },
         swap,
+        end: study.text.len(),
         made: Vec::new(),
     };
     edits.machine(document.get("machine")?.get_ref().as_table()?);
@@ -167,6 +157,8 @@ struct Edits<'a> {
     scale: (u64, u64),
     /// The swap of the study's first arm, in bytes.
     swap: u64,
+    /// The length of the text.
+    end: usize,
     /// Places and what stands there instead.
     made: Vec<Edit>,
 }
@@ -203,7 +195,7 @@ impl Edits<'_> {
                 self.disk(disk);
             }
         }
-        swaps.into_iter().for_each(|swap| self.swap(swap));
+        self.swaps(machine);
         for file in tables(machine, "file") {
             self.size(file.get("size"));
         }
@@ -250,34 +242,6 @@ impl Edits<'_> {
                     others.iter().for_each(|it| self.replace(it.clone(), ""));
                 }
                 None => self.add_behind(&size.span(), &format!("{key} = {quoted}")),
-            }
-        }
-    }
-
-    fn swap(&mut self, swap: &DeTable<'_>) {
-        let Some(size) = swap.get("size") else { return };
-        let at_hand = match self.at_hand.swap {
-            None => return self.size(Some(size)),
-            Some(at_hand) => at_hand,
-        };
-        let old = size
-            .get_ref()
-            .as_str()
-            .and_then(|text| quantity::size(text).ok());
-        let whole = self.swap.max(1);
-        let part = |all: Bytes| Bytes(old.map_or(all.0, |old| times(old.0, (all.0, whole))));
-        match at_hand {
-            SwapAtHand::None => match swap.get("arms") {
-                Some(arms) => self.replace(arms.span(), "[]"),
-                None => self.add_behind(&size.span(), "arms = []"),
-            },
-            SwapAtHand::Disk(all) => self.replace(size.span(), amount(part(all))),
-            SwapAtHand::Zram(all) => {
-                self.replace(size.span(), amount(part(all)));
-                if let Some((key, disk)) = swap.get_key_value("disk") {
-                    let place = key.span().start..disk.span().end;
-                    self.replace(place, format!("zram-ratio = {ZRAM_RATIO}"));
-                }
             }
         }
     }

@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 mod access;
+pub mod ages;
 mod arm;
 mod arms;
 mod asked;
@@ -84,7 +85,7 @@ pub use built_in::BUILT_IN;
 pub use cost::{Cost, memory, roughly};
 pub use fitted::{AtHand, DiskKind, SwapAtHand};
 pub use limited::Limit;
-pub use observed::{Load, LoadStream, Observed, READ_IN};
+pub use observed::{Load, LoadMemory, LoadStream, Observed, READ_IN};
 pub use pressure::{Least, Pressure};
 pub use shown::{ArmTable, Chart, Distribution, Effect, Shown};
 pub use source::StudyError;

@@ -47,6 +47,8 @@ fn recorded() -> Vec<u8> {
             stream("cp", "system.slice/db.service", 1),
             stream("dd", "", 1),
         ],
+        memory: &[],
+        settles: Nanos::ZERO,
         files: Bytes(5 << 20),
         written: Bytes(8192),
     };
