@@ -22,6 +22,7 @@ use mm::quantity;
 
 pub use disk::DiskKind;
 pub use swap::SwapAtHand;
+use swap::ZRAM_RATIO;
 
 /// What of a machine a study takes over; what is not known stays as the study has it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -242,6 +243,71 @@ impl Edits<'_> {
                     others.iter().for_each(|it| self.replace(it.clone(), ""));
                 }
                 None => self.add_behind(&size.span(), &format!("{key} = {quoted}")),
+            }
+        }
+    }
+
+    fn swaps(&mut self, machine: &DeTable<'_>) {
+        match self.at_hand.swap {
+            Some(new) if self.is_recorded => self.other_swap(machine, new),
+            _ => tables(machine, "swap")
+                .into_iter()
+                .for_each(|it| self.swap(it)),
+        }
+    }
+
+    /// A recorded machine may have had none, and may get another kind: its tables give way to one
+    /// at the end, and the disk with its files grows by what lies on it.
+    fn other_swap(&mut self, machine: &DeTable<'_>, new: SwapAtHand) {
+        for swap in tables(machine, "swap") {
+            self.no_swap(swap);
+        }
+        let disks = tables(machine, "disk");
+        let Some(disk) = disks.first() else { return };
+        let (Some(name), Some(size)) = (text(disk, "name"), disk.get("size")) else {
+            return;
+        };
+        if let Some(old) = size
+            .get_ref()
+            .as_str()
+            .and_then(|it| quantity::size(it).ok())
+        {
+            let new = old.0.saturating_add(new.on_disk().0);
+            self.replace(size.span(), amount(Bytes(new)));
+        }
+        self.replace(self.end..self.end, new.table(name));
+    }
+
+    /// No arm has it.
+    fn no_swap(&mut self, swap: &DeTable<'_>) {
+        match (swap.get("arms"), swap.get("size")) {
+            (Some(arms), _) => self.replace(arms.span(), "[]"),
+            (None, Some(size)) => self.add_behind(&size.span(), "arms = []"),
+            (None, None) => {}
+        }
+    }
+
+    fn swap(&mut self, swap: &DeTable<'_>) {
+        let Some(size) = swap.get("size") else { return };
+        let at_hand = match self.at_hand.swap {
+            None => return self.size(Some(size)),
+            Some(at_hand) => at_hand,
+        };
+        let old = size
+            .get_ref()
+            .as_str()
+            .and_then(|text| quantity::size(text).ok());
+        let whole = self.swap.max(1);
+        let part = |all: Bytes| Bytes(old.map_or(all.0, |old| times(old.0, (all.0, whole))));
+        match at_hand {
+            SwapAtHand::None => self.no_swap(swap),
+            SwapAtHand::Disk(all) => self.replace(size.span(), amount(part(all))),
+            SwapAtHand::Zram(all) => {
+                self.replace(size.span(), amount(part(all)));
+                if let Some((key, disk)) = swap.get_key_value("disk") {
+                    let place = key.span().start..disk.span().end;
+                    self.replace(place, format!("zram-ratio = {ZRAM_RATIO}"));
+                }
             }
         }
     }

@@ -179,7 +179,9 @@ impl Load<'_> {
                 .iter()
                 .map(|path| format!("[[cgroup]]\npath = {}\n\n", quoted(path)))
                 .collect(),
-            memory::processes(self.memory, (self.observed.time, ALL), &groups),
+            memory::processes(self.memory, (self.observed.time, ALL), &|it| {
+                placed(it, &groups)
+            }),
             self.all(&names),
             self.cached(&groups),
             self.processes(&names, &groups),

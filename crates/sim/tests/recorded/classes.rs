@@ -1,6 +1,7 @@
 //! Classes of pages: each is used as often as it says, and what is seen within a time follows.
 
 use crate::common::*;
+use crate::{operations, pages};
 use mm::units::Bytes;
 use proptest::collection::vec;
 use proptest::prelude::*;

@@ -1,16 +1,13 @@
 //! The anonymous memory of a load that was seen: a process for each control group.
 
-use std::collections::BTreeSet;
-
 use mm::units::{Nanos, Pages};
 use scenario::workload::Class;
 
-use super::placed;
 use crate::fitted::SwapAtHand;
 
 const PAGE_KIB: u64 = 4;
 
-/// Bursts of a process a second, at most so many that all its uses are in them.
+/// How many bursts a process has in a second, which hold all its uses.
 const BURSTS: u64 = 100;
 /// The most uses of a burst.
 const MOST: u64 = 10_000;
@@ -35,10 +32,11 @@ pub(super) fn name(number: usize) -> String {
 }
 
 /// The processes: each makes its memory, starts the next, and uses it. The last starts `then`.
+/// `placed` puts one into its group.
 pub(super) fn processes(
     all: &[LoadMemory],
     (time, then): (Nanos, &str),
-    groups: &BTreeSet<String>,
+    placed: &dyn Fn(&str) -> String,
 ) -> String {
     let process = |(number, memory): (usize, &LoadMemory)| {
         let next = match number == all.len() {
@@ -54,7 +52,7 @@ pub(super) fn processes(
             "[[process]]\nname = \"{own}\"\nstart = \"{begin}\"\n{}steps = [\n{first}  \
              {{ map = {{ region = \"{own}\", size = \"{} KiB\", huge = \"never\", \
              populate = true }} }},\n  {{ start = \"{next}\" }},\n  {},\n]\n\n",
-            placed(&memory.group, groups),
+            placed(&memory.group),
             memory.pages.0 * PAGE_KIB,
             memory.used(&own, time)
         )
