@@ -126,7 +126,8 @@ fn a_recording_says_who_read_what_and_what_memory_would_save() {
           3 events: tasks read faster than they were recorded
           the control groups of 1 task, which had ended or were too many
           fsync, truncation, POSIX_FADV_DONTNEED: the kernel did not let them be seen
-          anonymous memory, mapped files, direct I/O: they are not recorded
+          how often anonymous memory is used
+          mapped files, direct I/O: they are not recorded
     "#]]
     .assert_eq(&text(&recorded(), "80"));
 }
