@@ -11,6 +11,7 @@ use study::{AtHand, DiskKind, Study, SwapAtHand};
 
 use crate::calibration;
 use crate::model_bench::ModelBench;
+use crate::own::{maps, why_none};
 use crate::refused::Refused;
 
 /// The kernel that is modelled and proved where nothing says which.
@@ -139,10 +140,14 @@ impl Machine {
 /// Refuses another swap where the study has none, and would do the same with it.
 fn check_swap(study: &Study) -> Result<(), Refused> {
     let has_swap = study.arms.iter().any(|arm| !arm.machine.swaps.is_empty());
-    let why = match study.observed {
+    let why = match &study.observed {
         _ if has_swap => return Ok(()),
-        Some(_) => "this recording has no anonymous memory, so nothing would be swapped",
-        None => "the study has no swap; give its file a [[machine.swap]]",
+        Some(_) if maps(study) => return Ok(()),
+        Some(_) => format!(
+            "this recording has no anonymous memory{}, so nothing would be swapped",
+            why_none(study)
+        ),
+        None => "the study has no swap; give its file a [[machine.swap]]".to_owned(),
     };
     Err(Refused(format!("--swap: {why}")))
 }

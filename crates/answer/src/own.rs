@@ -54,15 +54,24 @@ pub fn check_anonymous(study: &Study, settings: &[Setting]) -> Result<(), Refuse
     match settings.iter().find(about) {
         None => Ok(()),
         Some(setting) => Err(Refused(format!(
-            "--set: {} is about anonymous memory, which this recording does not have; try it on \
+            "--set: {} is about anonymous memory, which this recording does not have{}; try it on \
              the machine itself with `plimsoll trial`",
-            setting.tunable
+            setting.tunable,
+            why_none(study)
         ))),
     }
 }
 
+/// " (lru_gen is not enabled)": why a recording has no anonymous memory, where it says so.
+pub(crate) fn why_none(study: &Study) -> String {
+    let said = study.observed.as_ref().and_then(|it| it.ages.as_deref());
+    let why = said.and_then(|it| it.strip_prefix("none: "));
+    why.map_or(String::new(), |why| format!(" ({why})"))
+}
+
 /// Whether a process of the study has memory of its own.
-pub(crate) fn maps(study: &Study) -> bool {
+#[must_use]
+pub fn maps(study: &Study) -> bool {
     let is_map = |action: &Action| matches!(action, Action::Map(_));
     study.arms.iter().any(|arm| arm.workload.any_action(is_map))
 }

@@ -9,6 +9,7 @@ use study::{Observed, READ_IN, Study};
 
 use crate::bench::Run;
 use crate::model_bench::ModelBench;
+use crate::own::maps;
 use crate::refused::Refused;
 use crate::run::outcome;
 use crate::runs::Runs;
@@ -47,6 +48,12 @@ pub(crate) fn notes(
     }
     if observed.scale > 1 {
         notes.push(format!("one page of {} was recorded", observed.scale));
+    }
+    if maps(study)
+        && let Some(ages) = &observed.ages
+    {
+        let writes = "each use counts as a write";
+        notes.push(format!("ages of anonymous memory: {ages}; {writes}"));
     }
     let harm = observed.harm.iter();
     notes.extend(harm.map(|it| format!("the recording ended itself: {it}")));

@@ -125,10 +125,18 @@ pub fn of(root: &Root, thread: u32) -> Option<String> {
     V1.group_in(&text).or_else(|| V2.group_in(&text))
 }
 
-/// What a group has beside the page cache that can be reclaimed: anonymous memory, that of tmpfs
-/// and the kernel's; `None` where it is not told.
+/// What a group has beside the page cache that can be reclaimed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Used {
+    /// All of it: anonymous memory, that of tmpfs and the kernel's.
+    pub all: Bytes,
+    /// What of it is anonymous.
+    pub anonymous: Bytes,
+}
+
+/// What a group and those below it have beside the page cache; `None` where it is not told.
 #[must_use]
-pub fn used(root: &Root, group: &str) -> Option<Bytes> {
+pub fn used(root: &Root, group: &str) -> Option<Used> {
     let hierarchy = [V2, V1].into_iter().find(|it| it.has_memory(root))?;
     let mut memcg = Memcg::default();
     for file in hierarchy.others {
@@ -139,12 +147,16 @@ pub fn used(root: &Root, group: &str) -> Option<Bytes> {
         }
     }
     let stat = memcg.stat?;
-    let [cache, shmem] = match memcg.is_v1 {
-        true => ["total_cache", "total_shmem"],
-        false => ["file", "shmem"],
+    let [cache, shmem, anonymous] = match memcg.is_v1 {
+        true => ["total_cache", "total_shmem", "total_rss"],
+        false => ["file", "shmem", "anon"],
     };
     let cache = stat.get(cache)?.saturating_sub(stat.get(shmem)?);
-    Some(Bytes(memcg.current?.0.saturating_sub(cache)))
+    let all = memcg.current?.0.saturating_sub(cache);
+    Some(Used {
+        all: Bytes(all),
+        anonymous: Bytes(stat.get(anonymous).unwrap_or(0).min(all)),
+    })
 }
 
 /// Reads the control groups of both versions.

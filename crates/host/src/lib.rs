@@ -5,6 +5,7 @@
 //! text; what it means is said by `mm`. Nothing here parses a kernel file for its meaning. What
 //! processes hold in memory comes out as hashes of pages, never as contents.
 
+pub mod ages;
 pub mod changes;
 pub mod configuration;
 pub mod covered;

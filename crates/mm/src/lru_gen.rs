@@ -21,6 +21,8 @@ pub struct Enabled(pub u32);
 /// One generation of one control group on one node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Generation {
+    /// The control group's number, by which commands name it.
+    pub id: u64,
     /// The control group's path in the hierarchy.
     pub memcg: String,
     /// The node.
@@ -82,8 +84,8 @@ pub fn parse_table(text: &str) -> Result<Vec<Generation>, ParseError> {
         let mut words = line.words();
         match words.next() {
             Some("memcg") => {
-                let _: u64 = line.next_number("memcg", &mut words)?;
-                memcg = Some(words.next().unwrap_or("/"));
+                let id: u64 = line.next_number("memcg", &mut words)?;
+                memcg = Some((id, path_of_group(line.text)));
             }
             Some("node") => node = Some(line.next_number("node", &mut words)?),
             _ => match (memcg, node) {
@@ -97,8 +99,19 @@ pub fn parse_table(text: &str) -> Result<Vec<Generation>, ParseError> {
     Ok(generations)
 }
 
+/// What stands behind "memcg ID": a path may hold blanks.
+fn path_of_group(line: &str) -> &str {
+    let behind = line.trim_ascii().strip_prefix("memcg").unwrap_or_default();
+    let behind = behind.trim_ascii_start();
+    let path = behind.trim_start_matches(|c: char| c.is_ascii_digit());
+    match path.trim_ascii() {
+        "" => "/",
+        path => path,
+    }
+}
+
 impl Generation {
-    fn parse(line: &Line<'_>, memcg: &str, node: u32) -> Result<Self, ParseError> {
+    fn parse(line: &Line<'_>, (id, memcg): (u64, &str), node: u32) -> Result<Self, ParseError> {
         let mut words = line.words();
         let seq = line.next_number("generation", &mut words)?;
         let millis: u64 = line.next_number("age", &mut words)?;
@@ -109,6 +122,7 @@ impl Generation {
             line.number_in(item, digits).map(Pages)
         };
         Ok(Self {
+            id,
             memcg: memcg.into(),
             node,
             seq,
@@ -134,14 +148,14 @@ mod tests {
     #[test]
     fn the_table_names_group_node_and_generation() {
         let text = "memcg     1 /\n node     0\n       2      15790       3x       1 \n\
-                    \x20      3       8000          9        61 \nmemcg 22 /system.slice\n node 1\n 0 1 2 3\n";
+                    \x20      3       8000          9        61 \nmemcg 22 /system.slice/a b\n node 1\n 0 1 2 3\n";
         let table = parse_table(text).expect("a table");
         assert_eq!(table.len(), 3);
         assert_eq!((table[0].anon, table[0].file), (Pages(3), Pages(1)));
-        assert_eq!(table[1].seq, 3);
+        assert_eq!((table[1].seq, table[1].id, table[2].id), (3, 1, 22));
         assert_eq!(
             (table[2].memcg.as_str(), table[2].node),
-            ("/system.slice", 1)
+            ("/system.slice/a b", 1)
         );
         assert!(parse_table(" 1 2 3 4\n").is_err());
     }

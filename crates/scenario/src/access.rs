@@ -97,7 +97,10 @@ impl Operations {
             Pattern::Zipf { exponent_milli } => {
                 Order::Zipf(Zipf::with(tables, blocks, exponent_milli, favourites))
             }
-            Pattern::Classes => Order::Classes(Classes::new(&access.classes, blocks, favourites)),
+            Pattern::Classes => {
+                let scale = tables.others + 1;
+                Order::Classes(Classes::new(&access.classes, blocks, favourites, scale))
+            }
         };
         Self {
             pauses: Pauses::new(access.think, &prng),

@@ -1,6 +1,8 @@
 //! Recordings done again: the same figures as the same accesses written as steps, and the same bytes
 //! twice.
 
+#[path = "recorded/classes.rs"]
+mod classes;
 mod common;
 #[path = "recorded/sampled.rs"]
 mod sampled;
@@ -16,7 +18,7 @@ use scenario::Scenario;
 use scenario::access::{Operations, Tables, blocks, extent, favourites, stream};
 use scenario::outcome::Outcome;
 use scenario::recording::{Kind, Part, Recorded, Recording, Run, Writer};
-use scenario::workload::{Access, Action, Class, Huge, Pace, Pattern, Replay, Step, Target, Via};
+use scenario::workload::{Access, Action, Huge, Pace, Pattern, Replay, Step, Target, Via};
 
 const REPLAY: Replay = Replay {
     stream: 0,
@@ -383,30 +385,6 @@ fn a_populated_region_is_there_before_it_is_touched() {
         pages(&run(&scenario(&[], vec![process("a", steps)])), "AnonPages")
     };
     assert_eq!(rss(true) - rss(false), 8 << 8);
-}
-
-#[test]
-fn classes_use_their_pages_by_their_rates() {
-    let class = |rate_micro, pages| Class { rate_micro, pages };
-    let touch = Access {
-        pattern: Pattern::Classes,
-        classes: vec![class(10_000_000, 512), class(100_000, 512)],
-        block: Bytes(4096),
-        rate: 5172,
-        amount: Some(Bytes(5172 * 4096).into()),
-        write_percent: 100,
-        ..touch("heap")
-    };
-    let steps = vec![
-        map("heap", 8, Huge::Never),
-        labelled("replay", Action::Access(touch)),
-        snapshot("end"),
-    ];
-    let scenario = scenario(&[], vec![process("a", steps)]);
-    assert_eq!(operations(&scenario), 5172);
-    let pages = pages(&run(&scenario), "AnonPages") - OWN_PAGES;
-    // All of the first class, and 512 (1 - exp(-0.1)) = 49 of the second.
-    assert!((545..580).contains(&pages), "{pages}");
 }
 
 prop_compose! {

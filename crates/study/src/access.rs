@@ -83,6 +83,7 @@ pub(super) fn access(key: &str, node: &Node<'_>, names: &Names) -> Result<Access
         true => table.or("pattern", Pattern::Sequential, pattern)?,
         false => Pattern::Classes,
     };
+    let blocks = table.or("blocks", 1, |n| n.count(1, MOST_BLOCKS))?;
     let amount = table.maybe("amount", |n| n.workload_size())?;
     let time_limit = table.maybe("for", |n| n.some_duration())?;
     Ok(Access {
@@ -92,11 +93,11 @@ pub(super) fn access(key: &str, node: &Node<'_>, names: &Names) -> Result<Access
         pattern,
         amount: amount.or(time_limit.map(|_| NO_END)),
         time_limit,
-        blocks: table.or("blocks", 1, |n| n.count(1, MOST_BLOCKS))?,
+        blocks,
         write_percent,
         compute: table.or("compute", Nanos::ZERO, |n| n.duration())?,
         think: table.or("think", Think::NONE, |n| n.think())?,
-        rate: table.or("rate", classes::rate(&classes), |n| {
+        rate: table.or("rate", classes::rate(&classes, blocks), |n| {
             n.count(0, i64::from(u32::MAX))
         })?,
         classes,

@@ -30,9 +30,10 @@ pub(super) fn classes(table: &Table<'_>) -> Result<Vec<Class>, StudyError> {
     Ok(classes)
 }
 
-/// Accesses of all pages a second.
-pub(super) fn rate(classes: &[Class]) -> u32 {
-    u32::try_from(uses(classes).div_ceil(MILLION as u128)).unwrap_or(u32::MAX)
+/// Operations a second, of `blocks` accesses each.
+pub(super) fn rate(classes: &[Class], blocks: u32) -> u32 {
+    let each = MILLION as u128 * u128::from(blocks.max(1));
+    u32::try_from(uses(classes).div_ceil(each)).unwrap_or(u32::MAX)
 }
 
 /// Accesses of all pages in a million seconds.

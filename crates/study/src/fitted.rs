@@ -5,6 +5,7 @@
 //! author says about his own machine is left out: it would contradict the numbers.
 
 mod disk;
+mod swap;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -20,6 +21,8 @@ use super::{ArmError, Study, observed};
 use mm::quantity;
 
 pub use disk::DiskKind;
+pub use swap::SwapAtHand;
+use swap::ZRAM_RATIO;
 
 /// What of a machine a study takes over; what is not known stays as the study has it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -38,19 +41,6 @@ pub struct AtHand {
     pub tunables: BTreeMap<String, String>,
 }
 
-/// A machine's swap.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SwapAtHand {
-    /// There is none.
-    None,
-    /// On disks.
-    Disk(Bytes),
-    /// Compressed RAM.
-    Zram(Bytes),
-}
-
-/// What compressed RAM is taken to hold for each byte that it takes, where nobody says.
-const ZRAM_RATIO: &str = "3.0";
 /// Before the time at which a process starts.
 const AFTER: &str = "after ";
 /// Keys whose sizes are of requests: they do not grow with a machine.
@@ -125,6 +115,7 @@ fn fitted(study: &Study, at_hand: &AtHand) -> Option<String> {
             false => (memory.0, first.machine.memory.0.max(1)),
         },
         swap,
+        end: study.text.len(),
         made: Vec::new(),
     };
     edits.machine(document.get("machine")?.get_ref().as_table()?);
@@ -167,6 +158,8 @@ struct Edits<'a> {
     scale: (u64, u64),
     /// The swap of the study's first arm, in bytes.
     swap: u64,
+    /// The length of the text.
+    end: usize,
     /// Places and what stands there instead.
     made: Vec<Edit>,
 }
@@ -203,7 +196,7 @@ impl Edits<'_> {
                 self.disk(disk);
             }
         }
-        swaps.into_iter().for_each(|swap| self.swap(swap));
+        self.swaps(machine);
         for file in tables(machine, "file") {
             self.size(file.get("size"));
         }
@@ -254,6 +247,46 @@ impl Edits<'_> {
         }
     }
 
+    fn swaps(&mut self, machine: &DeTable<'_>) {
+        match self.at_hand.swap {
+            Some(new) if self.is_recorded => self.other_swap(machine, new),
+            _ => tables(machine, "swap")
+                .into_iter()
+                .for_each(|it| self.swap(it)),
+        }
+    }
+
+    /// A recorded machine may have had none, and may get another kind: its tables give way to one
+    /// at the end, and the disk with its files grows by what lies on it.
+    fn other_swap(&mut self, machine: &DeTable<'_>, new: SwapAtHand) {
+        for swap in tables(machine, "swap") {
+            self.no_swap(swap);
+        }
+        let disks = tables(machine, "disk");
+        let Some(disk) = disks.first() else { return };
+        let (Some(name), Some(size)) = (text(disk, "name"), disk.get("size")) else {
+            return;
+        };
+        if let Some(old) = size
+            .get_ref()
+            .as_str()
+            .and_then(|it| quantity::size(it).ok())
+        {
+            let new = old.0.saturating_add(new.on_disk().0);
+            self.replace(size.span(), amount(Bytes(new)));
+        }
+        self.replace(self.end..self.end, new.table(name));
+    }
+
+    /// No arm has it.
+    fn no_swap(&mut self, swap: &DeTable<'_>) {
+        match (swap.get("arms"), swap.get("size")) {
+            (Some(arms), _) => self.replace(arms.span(), "[]"),
+            (None, Some(size)) => self.add_behind(&size.span(), "arms = []"),
+            (None, None) => {}
+        }
+    }
+
     fn swap(&mut self, swap: &DeTable<'_>) {
         let Some(size) = swap.get("size") else { return };
         let at_hand = match self.at_hand.swap {
@@ -267,10 +300,7 @@ impl Edits<'_> {
         let whole = self.swap.max(1);
         let part = |all: Bytes| Bytes(old.map_or(all.0, |old| times(old.0, (all.0, whole))));
         match at_hand {
-            SwapAtHand::None => match swap.get("arms") {
-                Some(arms) => self.replace(arms.span(), "[]"),
-                None => self.add_behind(&size.span(), "arms = []"),
-            },
+            SwapAtHand::None => self.no_swap(swap),
             SwapAtHand::Disk(all) => self.replace(size.span(), amount(part(all))),
             SwapAtHand::Zram(all) => {
                 self.replace(size.span(), amount(part(all)));

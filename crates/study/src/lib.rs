@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 mod access;
+pub mod ages;
 mod arm;
 mod arms;
 mod asked;
@@ -85,7 +86,7 @@ pub use built_in::BUILT_IN;
 pub use cost::{Cost, memory, roughly};
 pub use fitted::{AtHand, DiskKind, SwapAtHand};
 pub use limited::Limit;
-pub use observed::{CACHED, Load, LoadStream, Observed, READ_IN, Seen};
+pub use observed::{CACHED, Load, LoadMemory, LoadStream, Observed, READ_IN, Seen};
 pub use pressure::{Least, Pressure};
 pub use shown::{ArmTable, Chart, Distribution, Effect, Shown};
 pub use source::StudyError;

@@ -1,5 +1,7 @@
 //! The study of a recording: the machine that was seen, and a process for each stream.
 
+mod memory;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
@@ -13,6 +15,8 @@ use super::node::Node;
 use super::recording::is_scale;
 use super::source::StudyError;
 
+pub use memory::LoadMemory;
+
 const RECORDED: &[&str] = &[
     "kernel",
     "for",
@@ -22,6 +26,7 @@ const RECORDED: &[&str] = &[
     "of-unknown-groups",
     "read-in",
     "used",
+    "ages",
     "harm",
     "scale",
     "seen",
@@ -41,6 +46,9 @@ pub const CACHED: &str = "0 cached before";
 /// Below a group that has groups below it: its own tasks, as version 2 wants them. Version 1 has a
 /// file of this name in each group.
 const OWN: &str = "tasks";
+
+/// The process that begins and ends a run.
+const ALL: &str = "all";
 
 /// The longest streams, whose times are measures.
 const MEASURED: usize = 3;
@@ -67,6 +75,8 @@ pub struct Observed {
     pub read_in: Bytes,
     /// What control groups had beside the page cache, by path.
     pub used: BTreeMap<String, Bytes>,
+    /// How the ages of anonymous pages were read, or why they were not; `None` in older recordings.
+    pub ages: Option<String>,
     /// What tasks of the machine waited for when the recording ended itself, where it did.
     pub harm: Option<String>,
     /// How many pages one that was recorded stands for, a power of two.
@@ -95,7 +105,7 @@ pub struct Load<'a> {
     pub name: &'a str,
     /// The machine.
     pub at_hand: &'a AtHand,
-    /// `MemAvailable` when the recording began.
+    /// `MemAvailable` when the recording began, and what `memory` was then.
     pub available: Bytes,
     /// How long a read request took on average, and its bytes; `None` where there were too few.
     pub request: Option<(Nanos, Bytes)>,
@@ -106,6 +116,10 @@ pub struct Load<'a> {
     pub cached_by: &'a [(String, u64)],
     /// The streams from 1 on.
     pub streams: &'a [LoadStream],
+    /// Anonymous memory whose ages are known.
+    pub memory: &'a [LoadMemory],
+    /// For how long the model uses it before the run begins, so that it is old or young then.
+    pub settles: Nanos,
     /// The size of all files.
     pub files: Bytes,
     /// What was written.
@@ -135,6 +149,7 @@ pub(super) fn observed(node: &Node<'_>) -> Result<Observed, StudyError> {
         of_unknown_groups: table.or("of-unknown-groups", 0, |n| n.count(0, i64::MAX))?,
         read_in: table.need("read-in")?.size()?,
         used: table.or("used", BTreeMap::new(), used)?,
+        ages: table.maybe("ages", |n| short(n).map(plain))?,
         harm: table.maybe("harm", |n| short(n).map(plain))?,
         scale: table.or("scale", 1, |n| scale(n))?,
         seen: table.maybe("seen", seen)?,
@@ -193,6 +208,9 @@ impl Load<'_> {
                 .iter()
                 .map(|path| format!("[[cgroup]]\npath = {}\n\n", quoted(path)))
                 .collect(),
+            memory::processes(self.memory, (self.observed.time, ALL), &|it| {
+                placed(it, &groups)
+            }),
             self.all(&names),
             self.cached(&groups),
             self.processes(&names, &groups),
@@ -203,8 +221,13 @@ impl Load<'_> {
 
     fn head(&self) -> String {
         let observed = self.observed;
-        let harm = observed.harm.iter();
-        let mut more: String = harm.map(|it| format!("harm = {:?}\n", plain(it))).collect();
+        let said = [("ages", &observed.ages), ("harm", &observed.harm)];
+        let said = said
+            .iter()
+            .filter_map(|(key, it)| Some((key, it.as_ref()?)));
+        let mut more: String = said
+            .map(|(key, it)| format!("{key} = {:?}\n", plain(it)))
+            .collect();
         if observed.scale > 1 {
             let _ = writeln!(more, "scale = {}", observed.scale);
         }
@@ -260,6 +283,7 @@ impl Load<'_> {
         let of_streams = self.streams.iter().map(|stream| &stream.group);
         let named: BTreeSet<&String> = of_streams
             .chain(self.cached_by.iter().map(|(group, _)| group))
+            .chain(self.memory.iter().map(|memory| &memory.group))
             .collect();
         let above = named.iter().flat_map(|path| ancestors(path));
         let parents: BTreeSet<&str> = above.filter(|path| !path.is_empty()).collect();
@@ -286,6 +310,8 @@ impl Load<'_> {
         // A file may be written to more than once, so this is the most that it can grow.
         let size = self.files.0.saturating_add(self.files.0 / 8);
         let size = size.saturating_add(self.written.0).saturating_add(ROOM);
+        let swap = self.at_hand.swap.filter(|_| !self.memory.is_empty());
+        let size = size.saturating_add(swap.map_or(0, |it| it.on_disk().0));
         let _ = writeln!(text, "size = \"{} MiB\"", size >> 20);
         let kind = self.at_hand.disk.unwrap_or(DiskKind::Ssd);
         let latency = self.request.and_then(|request| kind.latency(request));
@@ -297,7 +323,7 @@ impl Load<'_> {
             };
             let _ = writeln!(text, "{key} = {value}");
         }
-        text
+        text + &memory::swap(swap, "disk")
     }
 
     fn settings(&self) -> String {
@@ -321,11 +347,34 @@ impl Load<'_> {
         let cached: String = cached
             .map(|name| format!("  {{ start = \"{name}\" }},\n  {{ wait = \"{name}\" }},\n"))
             .collect();
+        let (before, during, after) = self.around_memory();
         format!(
-            "[[process]]\nname = \"all\"\nsteps = [\n  {{ apply = \"arm\" }},\n{cached}  \
-             {{ snapshot = \"begin\" }},\n{}{}  {{ snapshot = \"end\" }},\n]\n",
+            "[[process]]\nname = \"{ALL}\"\n{before}{cached}{}  {{ snapshot = \"begin\" }},\n\
+             {}{}{}  {{ snapshot = \"end\" }},\n{after}]\n",
+            during[0],
             of("start"),
+            during[1],
             of("wait")
+        )
+    }
+
+    /// How the process begins where there is memory, which is there first; what it waits for
+    /// before and in the run, so that it lasts as long as the recording; and how it ends.
+    fn around_memory(&self) -> (&str, [String; 2], String) {
+        if self.memory.is_empty() {
+            return (
+                "steps = [\n  { apply = \"arm\" },\n",
+                Default::default(),
+                String::new(),
+            );
+        }
+        let sleep = |time: Nanos| format!("  {{ sleep = \"{} ms\" }},\n", time.0 / 1_000_000);
+        let ends = (1..=self.memory.len()).map(memory::name);
+        (
+            "start = \"on demand\"\nsteps = [\n",
+            [sleep(self.settles), sleep(self.observed.time)],
+            ends.map(|it| format!("  {{ kill = \"{it}\" }},\n"))
+                .collect(),
         )
     }
 
@@ -363,7 +412,10 @@ impl Load<'_> {
             "[[measure]]\nname = \"{READ_IN}\"\nbetween = [\"begin\", \"end\"]\n\
              vmstat = \"pgpgin\"\nunit = \"kB\"\nbetter = \"lower\"\n\n{}",
             times.collect::<String>()
-        )
+        ) + match self.memory.is_empty() {
+            true => "",
+            false => memory::MEASURES,
+        }
     }
 }
 

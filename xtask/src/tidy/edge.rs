@@ -69,6 +69,7 @@ const EDGES: &[Edge] = &[
                 "crates/host/src/write.rs",
                 "a tunable, at a path of the kernel's",
             ),
+            ("crates/host/src/ages.rs", "a request, at the same"),
             ("crates/host/src/reclaim.rs", "the same"),
             ("crates/plimsoll-guard/src/reclaim.rs", "the same"),
             (

@@ -114,7 +114,11 @@ fn what_a_group_has_beside_the_cache_has_tmpfs_in_it() {
             "anon 2000\nfile 7000\nshmem 1000\n",
         ),
     ]);
-    assert_eq!(used(&root, "a"), Some(Bytes(4000)));
+    let expected = Used {
+        all: Bytes(4000),
+        anonymous: Bytes(2000),
+    };
+    assert_eq!(used(&root, "a"), Some(expected));
     assert_eq!(used(&root, "b"), None);
 }
 

@@ -9,13 +9,14 @@ use anyhow::{Context as _, Result};
 use mm::units::{Bytes, Nanos};
 use plimsoll_lab::experiment::Experiment;
 use plimsoll_lab::vm::{KernelChoice, Stock, VmBench, VmOptions};
-use study::{AtHand, READ_IN, Study, recording};
+use study::{AtHand, READ_IN, Study, SwapAtHand, recording};
 
 use crate::measure::Figures;
 use crate::program::{ARMS, Arm};
 
-/// A measure that no recording has.
+/// Measures that not every recording has.
 const WRITTEN: &str = "written to disk";
+const SWAPPED_IN: &str = "pages swapped in";
 
 pub(crate) fn predict(recording: &Path, arm: &Arm, kernel: &str) -> Result<Figures> {
     ask(&asked(recording, arm)?, &ModelBench::of_kernel(kernel)?)
@@ -44,6 +45,7 @@ fn asked(path: &Path, arm: &Arm) -> Result<Study> {
     }
     let at_hand = AtHand {
         memory: Some(Bytes(arm.memory_mib << 20)),
+        swap: arm.zram_mib.map(|mib| SwapAtHand::Zram(Bytes(mib << 20))),
         ..AtHand::default()
     };
     Ok(study.on(&at_hand)?)
@@ -60,7 +62,9 @@ fn with_settings(text: &str, arm: &Arm) -> String {
     let text = text.replacen(name, &format!("{name}{settings}\n"), 1);
     format!(
         "{text}\n[[measure]]\nname = {WRITTEN:?}\nbetween = [\"begin\", \"end\"]\n\
-         vmstat = \"pgpgout\"\nunit = \"kB\"\n"
+         vmstat = \"pgpgout\"\nunit = \"kB\"\n\n\
+         [[measure]]\nname = {SWAPPED_IN:?}\nbetween = [\"begin\", \"end\"]\n\
+         vmstat = \"pswpin\"\nunit = \"pages\"\n"
     )
 }
 
@@ -106,6 +110,7 @@ fn ask(study: &Study, bench: &(dyn Bench + Sync)) -> Result<Figures> {
     Ok(Figures {
         read: measure(READ_IN)?,
         written: measure(WRITTEN)?,
+        swapped_in: measure(SWAPPED_IN)?,
         seconds: ends.saturating_sub(begins).saturating_sub(first).seconds(),
     })
 }

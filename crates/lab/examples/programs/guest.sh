@@ -1,8 +1,9 @@
-# Runs one program on the disk, for busybox's shell. What is set above: LIMIT, SETTINGS and whether
-# to RECORD. Answers go to the second port, each a line; the recording comes last.
+# Runs one program on the disk, for busybox's shell. What is set above: LIMIT, ZRAM, SETTINGS and
+# whether to RECORD. Answers go to the second port, each a line; the recording comes last.
 say() { echo "$@" > /dev/ttyS1; }
 counters() {
-    say $1 $(cut -d ' ' -f 1 /proc/uptime) $(awk '/^pgpg(in|out) / { print $2 }' /proc/vmstat) \
+    say $1 $(cut -d ' ' -f 1 /proc/uptime) \
+        $(awk '/^(pgpg(in|out)|pswpin) / { print $2 }' /proc/vmstat) \
         $(awk '/^MemAvailable/ { print $2 }' /proc/meminfo)
 }
 inside() { chroot /data /bin/sh -e -s < /plimsoll/$1 > /plimsoll/$1.said 2>&1; }
@@ -18,6 +19,12 @@ mkdir /sys/fs/cgroup/load
 for setting in $SETTINGS; do
     echo ${setting#*=} > /proc/sys/$(echo ${setting%%=*} | tr . /)
 done
+mount -t debugfs none /sys/kernel/debug
+if [ -n "$ZRAM" ]; then
+    echo $ZRAM > /sys/block/zram0/disksize
+    mkswap /dev/zram0 > /dev/null
+    swapon /dev/zram0
+fi
 [ -z "$LIMIT" ] || echo $LIMIT > /sys/fs/cgroup/load/memory.max
 (echo 0 > /sys/fs/cgroup/load/cgroup.procs; inside begin) || { say failed; cat /plimsoll/begin.said > /dev/ttyS1; }
 sync

@@ -16,7 +16,7 @@ use anyhow::{Context as _, Result, bail};
 use plimsoll_lab::vm::Stock;
 
 use measure::{Figures, Machine};
-use program::{ARMS, Arm, PROGRAMS, Program};
+use program::{Arm, PROGRAMS, Program};
 
 /// What is asked for.
 struct Wanted {
@@ -94,7 +94,7 @@ impl Wanted {
             }
         }
         if wanted.arms.is_empty() {
-            wanted.arms = ARMS.iter().collect();
+            wanted.arms = wanted.program.arms.iter().collect();
         }
         Ok(wanted)
     }

@@ -17,7 +17,8 @@ use crate::program::{ARMS, Arm, PACKAGES, Program};
 const PREPARE: &str = include_str!("prepare.sh");
 const GUEST: &str = include_str!("guest.sh");
 
-/// What was measured: program, kernel, arm, seconds, kB read and kB written, between tabs.
+/// What was measured: program, kernel, arm, seconds, kB read and kB written, between tabs; then
+/// pages swapped in, where there are any.
 pub(crate) const TABLE: &str = "fixtures/programs/measured.tsv";
 
 /// What a load came to.
@@ -26,6 +27,8 @@ pub(crate) struct Figures {
     /// What all disks read and wrote, in kB (`pgpgin`, `pgpgout`).
     pub(crate) read: f64,
     pub(crate) written: f64,
+    /// Pages (`pswpin`).
+    pub(crate) swapped_in: f64,
     pub(crate) seconds: f64,
 }
 
@@ -50,13 +53,14 @@ pub(crate) fn table() -> Result<Vec<([String; 3], Figures)>> {
 
 fn row(line: &str) -> Result<([String; 3], Figures)> {
     let words: Vec<&str> = line.split('\t').collect();
-    let [program, kernel, arm, seconds, read, written] = words[..] else {
+    let [program, kernel, arm, seconds, read, written, ref more @ ..] = words[..] else {
         bail!("{TABLE}: six columns were expected: {line}");
     };
     let figures = Figures {
         seconds: seconds.parse()?,
         read: read.parse()?,
         written: written.parse()?,
+        swapped_in: more.first().map_or(Ok(0.0), |it| it.parse())?,
     };
     Ok(([program, kernel, arm].map(str::to_owned), figures))
 }
@@ -117,7 +121,7 @@ impl Machine {
         let said = self.live(arm, "")?;
         ensure!(!said.contains("failed\n"), "{}: {said}", self.program.name);
         let [before, after] = [counters(&said, "before ")?, counters(&said, "after ")?];
-        let [seconds, read, written] = [0, 1, 2].map(|at| after[at] - before[at]);
+        let [seconds, read, written, swapped_in] = [0, 1, 2, 3].map(|at| after[at] - before[at]);
         let mut table = OpenOptions::new()
             .append(true)
             .create(true)
@@ -125,11 +129,16 @@ impl Machine {
         let (program, kernel, arm) = (self.program.name, &self.kernel, arm.name);
         writeln!(
             table,
-            "{program}\t{kernel}\t{arm}\t{seconds:.2}\t{read}\t{written}"
+            "{program}\t{kernel}\t{arm}\t{seconds:.2}\t{read}\t{written}{}",
+            match swapped_in {
+                0.0 => String::new(),
+                pages => format!("\t{pages}"),
+            }
         )?;
         Ok(Figures {
             read,
             written,
+            swapped_in,
             seconds,
         })
     }
@@ -144,10 +153,13 @@ impl Machine {
             .limit_mib
             .map_or(String::new(), |mib| (mib << 20).to_string());
         let settings = format!(
-            "SETTINGS='{}'\nLIMIT={limit}\n",
-            settings.collect::<String>()
+            "SETTINGS='{}'\nLIMIT={limit}\nZRAM={}\n",
+            settings.collect::<String>(),
+            arm.zram_mib
+                .map_or(String::new(), |mib| (mib << 20).to_string())
         );
         life.script = format!("{before}{settings}{GUEST}");
+        life.modules = ["zram", "lzo-rle"].map(str::to_owned).to_vec();
         let plimsoll = testkit::checkout("target/x86_64-unknown-linux-gnu/release/plimsoll");
         let plimsoll = fs::read(&plimsoll).with_context(|| plimsoll.display().to_string())?;
         life.files = vec![
@@ -181,8 +193,13 @@ impl Figures {
             None => "-".to_owned(),
         });
         let [read, written, seconds] = errors;
+        let swapped = [self.swapped_in, other.swapped_in];
+        let swapped = match swapped {
+            [0.0, 0.0] => String::new(),
+            [own, other] => format!("; {own:.0} {other:.0} pages swapped in"),
+        };
         format!(
-            "{:.0} {:.0} MB ({read}); {:.0} {:.0} MB ({written}); {:.2} {:.2} s ({seconds})",
+            "{:.0} {:.0} MB ({read}); {:.0} {:.0} MB ({written}); {:.2} {:.2} s ({seconds}){swapped}",
             self.read / 1000.0,
             other.read / 1000.0,
             self.written / 1000.0,
@@ -236,8 +253,8 @@ fn counters(said: &str, which: &str) -> Result<Vec<f64>> {
     let words = line.split_whitespace().map(str::parse);
     let words: Vec<f64> = words.collect::<Result<_, _>>()?;
     match words.len() {
-        4 => Ok(words),
-        _ => bail!("{line}: four counters were expected"),
+        5 => Ok(words),
+        _ => bail!("{line}: five counters were expected"),
     }
 }
 

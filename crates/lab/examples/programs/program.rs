@@ -12,6 +12,8 @@ pub(crate) struct Program {
     pub(crate) begin: &'static str,
     /// What is measured.
     pub(crate) load: &'static str,
+    /// Its arms, the one that is recorded first.
+    pub(crate) arms: &'static [Arm],
 }
 
 /// What all programs and their scripts need.
@@ -40,30 +42,42 @@ pub(crate) const PROGRAMS: &[Program] = &[
         prepare: include_str!("load/sqlite.prepare.sh"),
         begin: "",
         load: include_str!("load/sqlite.sh"),
+        arms: &ARMS,
     },
     Program {
         name: "tar",
         prepare: "",
         begin: "",
         load: include_str!("load/tar.sh"),
+        arms: &ARMS,
     },
     Program {
         name: "nginx",
         prepare: include_str!("load/nginx.prepare.sh"),
         begin: include_str!("load/nginx.begin.sh"),
         load: include_str!("load/nginx.sh"),
+        arms: &ARMS,
     },
     Program {
         name: "postgresql",
         prepare: include_str!("load/postgresql.prepare.sh"),
         begin: include_str!("load/postgresql.begin.sh"),
         load: include_str!("load/postgresql.sh"),
+        arms: &ARMS,
     },
     Program {
         name: "gcc",
         prepare: include_str!("load/gcc.prepare.sh"),
         begin: "",
         load: include_str!("load/gcc.sh"),
+        arms: &ARMS,
+    },
+    Program {
+        name: "rates",
+        prepare: include_str!("load/rates.prepare.sh"),
+        begin: include_str!("load/rates.begin.sh"),
+        load: include_str!("load/rates.sh"),
+        arms: &SWAPPING,
     },
 ];
 
@@ -75,6 +89,8 @@ pub(crate) struct Arm {
     pub(crate) settings: &'static [(&'static str, &'static str)],
     /// `memory.max` of the group that the program runs in.
     pub(crate) limit_mib: Option<u64>,
+    /// Swap in compressed memory.
+    pub(crate) zram_mib: Option<u64>,
 }
 
 /// As it is recorded.
@@ -83,6 +99,7 @@ const RECORDED: Arm = Arm {
     memory_mib: 512,
     settings: &[],
     limit_mib: None,
+    zram_mib: None,
 };
 
 /// All, the one that is recorded first.
@@ -118,10 +135,38 @@ pub(crate) const ARMS: [Arm; 6] = [
     },
 ];
 
+/// Of what has anonymous memory: less memory, and swap.
+pub(crate) const SWAPPING: [Arm; 4] = [
+    RECORDED,
+    Arm {
+        name: "half, swappiness 10",
+        settings: &[("vm.swappiness", "10")],
+        ..HALF_WITH_SWAP
+    },
+    Arm {
+        name: "half, swappiness 60",
+        settings: &[("vm.swappiness", "60")],
+        ..HALF_WITH_SWAP
+    },
+    Arm {
+        name: "half, swappiness 200",
+        settings: &[("vm.swappiness", "200")],
+        ..HALF_WITH_SWAP
+    },
+];
+
+const HALF_WITH_SWAP: Arm = Arm {
+    name: "half",
+    memory_mib: 256,
+    zram_mib: Some(512),
+    ..RECORDED
+};
+
 impl Arm {
     pub(crate) fn named(name: &str) -> Result<&'static Self> {
-        let names: Vec<&str> = ARMS.iter().map(|it| it.name).collect();
-        let arm = ARMS.iter().find(|it| it.name == name);
+        let all = || ARMS.iter().chain(&SWAPPING);
+        let names: Vec<&str> = all().map(|it| it.name).collect();
+        let arm = all().find(|it| it.name == name);
         arm.with_context(|| format!("no arm {name}; there are {}", names.join(", ")))
     }
 }

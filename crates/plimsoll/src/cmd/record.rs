@@ -1,6 +1,7 @@
 //! `plimsoll record`: what tasks do to files on this machine, as a study that is asked, proven and
 //! edited like any other.
 
+mod ages;
 mod disks;
 mod harm;
 mod saving;
@@ -17,6 +18,7 @@ use std::time::{Duration, Instant};
 use answer::machine;
 use anyhow::{Context as _, bail};
 use host::facts::{self, since_boot};
+use host::groups::Used;
 use host::{Root, groups};
 use mm::hierarchy::ancestors;
 use mm::notes::Place;
@@ -29,8 +31,9 @@ use rustix::time::{ClockId, Timespec, clock_gettime};
 use scenario::recording::{self, Part, Run, Writer};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use study::recording::pack;
-use study::{AtHand, DiskKind, Load, LoadStream, Observed, Seen};
+use study::{AtHand, DiskKind, Load, LoadMemory, LoadStream, Observed, Seen};
 
+use self::ages::Ages;
 use self::disks::FromDisks;
 use self::harm::{Harm, Sample, Watch};
 use self::saving::Saving;
@@ -59,10 +62,15 @@ pub(crate) struct Args {
     /// on
     #[arg(long, value_name = "SIZE", default_value = "20M", value_parser = size)]
     size: Bytes,
+    /// Leave the ages of anonymous pages alone: without them settings about swap are not answered
+    #[arg(long)]
+    no_ages: bool,
 }
 
 /// How often events are taken from the kernel: the ring has room for three million a second.
 const TURN: Duration = Duration::from_millis(20);
+/// Bytes of a page.
+const PAGE: u64 = 4096;
 /// A ring that is this full is looked at again at once.
 const MANY: u32 = 5_000;
 
@@ -84,12 +92,20 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     recording.save(&observed);
     recording.saving.finish()?;
     recorder::give_back();
+    if recording.ages.lacking().is_none() {
+        term::talk(format_args!(
+            "ages of anonymous pages are read (lru_gen): that moves pages between generations, so \
+             other pages may be reclaimed first; no setting is changed; --no-ages leaves it"
+        ));
+    }
     term::talk(format_args!(
         "recording for {} at {}; an interrupt ends it",
         lasting(nanos(args.lasts)),
         probe.hooks().join(", ")
     ));
+    recording.ages.begin(&root);
     let ended = recording.watch(&mut probe)?;
+    recording.ages.stop();
     recording.take(&mut probe);
     recording.saving.finish()?;
     let thinned = recording.thinning.finish()?;
@@ -136,7 +152,8 @@ struct Begun<'a> {
     began: Instant,
     streams: Streams<'a>,
     /// What control groups had beside the page cache when they were first met.
-    used: BTreeMap<String, Bytes>,
+    used: BTreeMap<String, Used>,
+    ages: Ages,
     blocks: Vec<u8>,
     saving: Saving,
     thinning: Thinning,
@@ -214,6 +231,7 @@ impl<'a> Begun<'a> {
             began: Instant::now(),
             streams: Streams::new(monotonic(), probe.sees(), &pack, take),
             used: BTreeMap::new(),
+            ages: Ages::new(root, !args.no_ages),
             blocks: Vec::new(),
             saving: Saving::new(&args.output),
             harm: Watch::new(root),
@@ -303,7 +321,8 @@ impl<'a> Begun<'a> {
             passed_over: self.streams.tally().passed_over,
             of_unknown_groups: self.streams.tally().of_unknown_groups,
             read_in: self.read_since().bytes,
-            used: self.used.clone(),
+            used: self.beside_memory(),
+            ages: Some(self.ages.said()),
             harm: match ended {
                 Some(Ended::Harm(harm)) => Some(harm.to_string()),
                 _ => None,
@@ -328,6 +347,22 @@ impl<'a> Begun<'a> {
         }
     }
 
+    /// What groups had beside the page cache and the anonymous memory whose ages are known.
+    fn beside_memory(&self) -> BTreeMap<String, Bytes> {
+        let (memory, _) = self.ages.memory();
+        let within = |path: &str, group: &str| {
+            let below = group.strip_prefix(path);
+            below.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        let beside = |(path, used): (&String, &Used)| {
+            let own = memory.iter().filter(|it| within(path, &it.group));
+            let pages: u64 = own.map(|it| it.pages.0).sum();
+            let known = used.anonymous.min(Bytes(pages * PAGE));
+            (path.clone(), used.all.saturating_sub(known))
+        };
+        self.used.iter().map(beside).collect()
+    }
+
     /// What was read from disks since it began.
     fn read_since(&self) -> FromDisks {
         FromDisks::now(self.root).since(&self.before)
@@ -346,10 +381,13 @@ impl<'a> Begun<'a> {
     fn save(&mut self, observed: &Observed) {
         self.blocks.extend(self.streams.take(Part::All));
         let streams: Vec<LoadStream> = self.streams.all().iter().map(of_load).collect();
+        let (memory, began): (Vec<LoadMemory>, _) = self.ages.memory();
         let text = Load {
             name: &self.name,
             at_hand: &self.machine(),
-            available: self.available,
+            available: Bytes(self.available.0.saturating_add(began.0 * PAGE)),
+            memory: &memory,
+            settles: self.ages.longest(),
             request: self.read_since().request(),
             observed,
             streams: &streams,

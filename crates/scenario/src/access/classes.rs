@@ -16,13 +16,17 @@ pub(super) struct Classes {
 }
 
 impl Classes {
-    pub(super) fn new(classes: &[Class], blocks: u64, key: u64) -> Self {
-        let (mut first, mut uses) = (0_u64, 0_u64);
+    /// Of a target of `blocks` blocks, each of which stands for `scale` pages.
+    pub(super) fn new(classes: &[Class], blocks: u64, key: u64, scale: u64) -> Self {
+        let (mut first, mut uses, mut real) = (0_u64, 0_u64, 0_u64);
         let part = |class: &Class| {
-            let pages = class.pages.min(blocks - first);
+            real = real.saturating_add(class.pages);
+            // Rounded at its end, so that nothing is lost of many small classes.
+            let end = (real / scale.max(1)).min(blocks);
+            let pages = end - first;
             uses = uses.saturating_add(pages.saturating_mul(class.rate_micro));
             let part = (first, pages, uses);
-            first += pages;
+            first = end;
             part
         };
         Self {
@@ -50,7 +54,7 @@ mod tests {
     #[test]
     fn each_class_is_drawn_as_often_as_its_pages_are_used() {
         let class = |rate_micro, pages| Class { rate_micro, pages };
-        let classes = Classes::new(&[class(9_000_000, 10), class(1_000_000, 90)], 200, 5);
+        let classes = Classes::new(&[class(9_000_000, 10), class(1_000_000, 90)], 200, 5, 1);
         let mut prng = Prng::new(1);
         let mut counts = [0_u32; 200];
         for _ in 0..180_000 {
@@ -71,14 +75,23 @@ mod tests {
     }
 
     #[test]
+    fn a_block_stands_for_pages_of_its_class() {
+        let class = |rate_micro, pages| Class { rate_micro, pages };
+        let classes = [class(4, 10), class(3, 3), class(2, 3), class(1, 80)];
+        let classes = Classes::new(&classes, 13, 1, 8);
+        let parts: Vec<_> = classes.parts.iter().map(|part| (part.0, part.1)).collect();
+        assert_eq!(parts, [(0, 1), (1, 0), (1, 1), (2, 10)]);
+    }
+
+    #[test]
     fn classes_larger_than_the_target_end_with_it() {
         let all = Class {
             rate_micro: 1,
             pages: u64::MAX,
         };
-        let classes = Classes::new(&[all, all], 3, 1);
+        let classes = Classes::new(&[all, all], 3, 1, 1);
         let mut prng = Prng::new(1);
         assert!((0..100).all(|_| classes.draw(&mut prng) < 3));
-        assert_eq!(Classes::new(&[], 3, 1).draw(&mut prng), 0);
+        assert_eq!(Classes::new(&[], 3, 1, 1).draw(&mut prng), 0);
     }
 }

@@ -1,13 +1,21 @@
 //! Tests of the study that a recorded load becomes.
 
+use mm::units::Pages;
+use scenario::machine::SwapBacking;
 use scenario::recording::{Kind, Part, Run, Writer};
+use scenario::workload::{Action, Class};
 
 use super::*;
-use crate::fitted::DiskKind;
+use crate::fitted::{DiskKind, SwapAtHand};
 use crate::recording::{self, pack};
 
 /// Two streams of one read each, and what was cached, on a machine of 2 GiB.
 fn recorded() -> Study {
+    with_memory(&[], None)
+}
+
+/// The same, with anonymous memory whose ages were read, and swap.
+fn with_memory(memory: &[LoadMemory], swap: Option<SwapAtHand>) -> Study {
     let run = Run {
         compute: Nanos::ZERO,
         sleep: Nanos::ZERO,
@@ -21,6 +29,7 @@ fn recorded() -> Study {
         memory: Some(Bytes(2 << 30)),
         cpus: Some(2),
         disk: Some(DiskKind::Nvme),
+        swap,
         ..AtHand::default()
     };
     let observed = Observed {
@@ -32,6 +41,7 @@ fn recorded() -> Study {
         of_unknown_groups: 2,
         read_in: Bytes(4096),
         used: BTreeMap::from([("a \"b's\"/c".to_owned(), Bytes(1 << 20))]),
+        ages: Some("by lru_gen".to_owned()),
         harm: Some("tasks waited for memory".to_owned()),
         scale: 4,
         seen: Some(Seen {
@@ -57,6 +67,8 @@ fn recorded() -> Study {
             stream("cc1/\"", "a \"b's\"/c"),
             stream("kworker/u8:1", "a \"b's\""),
         ],
+        memory,
+        settles: Nanos(64_000_000_000),
         files: Bytes(4096),
         written: Bytes(0),
     };
@@ -143,4 +155,76 @@ fn with_less_memory_what_is_used_stays_used() {
         .on(&none)
         .expect_err("nothing would be available");
     assert!(refused.what.contains("used"), "{refused}");
+}
+
+/// Of a group of the load 40,000 pages, some of which are used, and of another 500 that are not.
+fn memory() -> [LoadMemory; 2] {
+    let class = |rate_micro, pages| Class { rate_micro, pages };
+    let of = |group: &str, pages, classes: &[Class]| LoadMemory {
+        group: group.to_owned(),
+        pages: Pages(pages),
+        classes: classes.to_vec(),
+    };
+    let used = [class(16_000_000, 1000), class(15_625, 3000)];
+    [of("a \"b's\"/c", 40_000, &used), of("mail", 500, &[])]
+}
+
+#[test]
+fn memory_is_there_before_the_run_and_used_until_its_end() {
+    let study = with_memory(&memory(), None);
+    let workload = &study.arms[0].workload;
+    let first = &workload.processes[0];
+    assert_eq!(first.name, "0 memory 1");
+    assert_eq!(first.cgroup.as_deref(), Some("a \"b's\"/c"));
+    let touch = first.steps.iter().find_map(|step| match &step.action {
+        Action::Access(access) => Some(access),
+        _ => None,
+    });
+    let touch = touch.expect("it is used");
+    assert_eq!((touch.blocks, touch.rate), (161, 100), "16,046 a second");
+    assert_eq!(touch.classes, memory()[0].classes);
+    let starts = |name: &str| {
+        let process = workload.processes.iter().find(|it| it.name == name);
+        let steps = process.expect(name).steps.iter();
+        let started = steps.filter_map(|step| match &step.action {
+            Action::Start { process } => Some(process.clone()),
+            _ => None,
+        });
+        started.collect::<Vec<String>>()
+    };
+    assert_eq!(starts("0 memory 1"), ["0 memory 2"]);
+    assert_eq!(starts("0 memory 2"), ["all"]);
+    let all = workload.processes.iter().find(|it| it.name == "all");
+    let last = all.expect("it runs").steps.iter().rev().take(2);
+    let killed = |it: &&scenario::workload::Step| matches!(it.action, Action::Kill { .. });
+    assert_eq!(last.filter(killed).count(), 2);
+}
+
+#[test]
+fn a_recorded_machine_gets_the_swap_that_is_asked_for() {
+    let swaps = |study: &Study| {
+        let swaps = study.arms[0].machine.swaps.iter();
+        let swaps = swaps.map(|it| (it.size, matches!(it.backing, SwapBacking::Disk(_))));
+        swaps.collect::<Vec<_>>()
+    };
+    let on = |study: &Study, swap| {
+        let at_hand = AtHand {
+            swap: Some(swap),
+            ..AtHand::default()
+        };
+        study.on(&at_hand).expect("it fits")
+    };
+    let size = Bytes(1 << 30);
+    let none = with_memory(&memory(), Some(SwapAtHand::None));
+    let disk = with_memory(&memory(), Some(SwapAtHand::Disk(size)));
+    assert_eq!((swaps(&none), swaps(&disk)), (vec![], vec![(size, true)]));
+    for study in [&none, &disk] {
+        let double = Bytes(2 << 30);
+        assert_eq!(swaps(&on(study, SwapAtHand::Zram(size))), [(size, false)]);
+        assert_eq!(
+            swaps(&on(study, SwapAtHand::Disk(double))),
+            [(double, true)]
+        );
+        assert_eq!(swaps(&on(study, SwapAtHand::None)), []);
+    }
 }

@@ -62,6 +62,9 @@ impl Begun<'_> {
                 "  one page of {scale} is in it, as all do not fit (--size)"
             )?;
         }
+        if let Some(ages) = &observed.ages {
+            writeln!(out, "  ages of anonymous memory: {ages}")?;
+        }
         for line in self.limits(probe, observed.lost) {
             writeln!(out, "  {line}")?;
         }

@@ -245,8 +245,14 @@ fn missing(study: &Study, observed: &Observed, found: &Footprint) -> Vec<String>
     if !found.has_cached {
         lines.push("what was cached before".to_owned());
     }
-    lines.push(
-        "anonymous memory, stores to mapped files, direct I/O: they are not recorded".to_owned(),
-    );
+    if !answer::own::maps(study) {
+        let why = observed
+            .ages
+            .iter()
+            .filter_map(|it| it.strip_prefix("none: "));
+        let why: String = why.map(|why| format!(" ({why})")).collect();
+        lines.push(format!("how often anonymous memory is used{why}"));
+    }
+    lines.push("stores to mapped files, direct I/O: they are not recorded".to_owned());
     lines
 }

@@ -1,0 +1,1 @@
+/var/rates/rates 100 /var/rates/data
