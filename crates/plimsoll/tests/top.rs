@@ -142,6 +142,23 @@ fn one_that_is_killed_leaves_a_terminal_that_two_commands_mend() {
 }
 
 #[test]
+fn one_whose_terminal_vanishes_ends() {
+    let Some(shell) = Shell::new("vanishes", &[]) else {
+        return;
+    };
+    shell.top("");
+    let process = format!("/proc/{}", shell.pid());
+    assert!(std::path::Path::new(&process).exists());
+    drop(shell);
+    let since = Instant::now();
+    while std::path::Path::new(&process).exists() {
+        let elapsed = since.elapsed();
+        assert!(elapsed < Duration::from_secs(60), "it goes on without one");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+#[test]
 fn it_stops_and_goes_on() {
     let Some(shell) = Shell::new("stops", &[]) else {
         return;

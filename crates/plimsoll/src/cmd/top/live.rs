@@ -16,6 +16,8 @@ use crossterm::terminal::{
 use ratatui::backend::CrosstermBackend;
 use ratatui::text::Text;
 use ratatui::{Frame, Terminal};
+use rustix::event::{PollFd, PollFlags, Timespec};
+use rustix::io::Errno;
 use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGTSTP};
 use signal_hook::{flag, low_level};
 
@@ -152,7 +154,10 @@ fn wish(reel: &mut Reel, signals: &Signals, next: Instant) -> io::Result<Wish> {
         }
         let left = next.saturating_duration_since(Instant::now());
         let left = if reel.is_live() { left } else { PATIENCE };
-        match event::poll(left.min(PATIENCE))? {
+        let Some(is_there) = waited(left.min(PATIENCE))? else {
+            return Ok(Wish::End);
+        };
+        match is_there {
             true => match of_event(&event::read()?, reel) {
                 Wish::Nothing => {}
                 wish => return Ok(wish),
@@ -161,6 +166,23 @@ fn wish(reel: &mut Reel, signals: &Signals, next: Instant) -> io::Result<Wish> {
             false if reel.is_live() && Instant::now() >= next => return Ok(Wish::Draw),
             false => {}
         }
+    }
+}
+
+/// Whether a key or a new size is there, at the end of this time at the latest; `None` where the
+/// terminal is gone. The library reads such a terminal for ever, so that it is not asked then.
+fn waited(within: Duration) -> io::Result<Option<bool>> {
+    let out = io::stdout();
+    let mut terminal = [PollFd::new(&out, PollFlags::IN)];
+    let within = Timespec::try_from(within).map_err(io::Error::other)?;
+    match rustix::event::poll(&mut terminal, Some(&within)) {
+        Ok(_) | Err(Errno::INTR) => {}
+        Err(error) => return Err(error.into()),
+    }
+    let gone = PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL;
+    match terminal[0].revents().intersects(gone) {
+        true => Ok(None),
+        false => event::poll(Duration::ZERO).map(Some),
     }
 }
 
