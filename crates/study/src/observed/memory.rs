@@ -32,7 +32,8 @@ pub(super) fn name(number: usize) -> String {
 }
 
 /// The processes: each makes its memory, starts the next, and uses it. The last starts `then`.
-/// `placed` puts one into its group.
+/// `placed` puts one into its group. Memory is written page by page, as the model kills a process
+/// that populates more at once than there is, even where the rest could be swapped out.
 pub(super) fn processes(
     all: &[LoadMemory],
     (time, then): (Nanos, &str),
@@ -50,8 +51,9 @@ pub(super) fn processes(
         let own = name(number);
         format!(
             "[[process]]\nname = \"{own}\"\nstart = \"{begin}\"\n{}steps = [\n{first}  \
-             {{ map = {{ region = \"{own}\", size = \"{} KiB\", huge = \"never\", \
-             populate = true }} }},\n  {{ start = \"{next}\" }},\n  {},\n]\n\n",
+             {{ map = {{ region = \"{own}\", size = \"{} KiB\", huge = \"never\" }} }},\n  \
+             {{ touch = {{ region = \"{own}\", write-percent = 100 }} }},\n  \
+             {{ start = \"{next}\" }},\n  {},\n]\n\n",
             placed(&memory.group),
             memory.pages.0 * PAGE_KIB,
             memory.used(&own, time)

@@ -176,11 +176,17 @@ fn memory_is_there_before_the_run_and_used_until_its_end() {
     let first = &workload.processes[0];
     assert_eq!(first.name, "0 memory 1");
     assert_eq!(first.cgroup.as_deref(), Some("a \"b's\"/c"));
-    let touch = first.steps.iter().find_map(|step| match &step.action {
+    let touches = first.steps.iter().filter_map(|step| match &step.action {
         Action::Access(access) => Some(access),
         _ => None,
     });
-    let touch = touch.expect("it is used");
+    let [fill, touch] = &touches.collect::<Vec<_>>()[..] else {
+        panic!("it is filled, then used");
+    };
+    assert_eq!(
+        (fill.write_percent, fill.amount, fill.time_limit),
+        (100, None, None)
+    );
     assert_eq!((touch.blocks, touch.rate), (161, 100), "16,046 a second");
     assert_eq!(touch.classes, memory()[0].classes);
     let starts = |name: &str| {
