@@ -59,18 +59,16 @@ impl Level {
         }
     }
 
-    /// The line, at most `width` columns; empty where there is nothing to draw, or no room.
+    /// The line, at most `width` columns; `None` where there is nothing to draw, or no room.
     #[must_use]
-    pub fn picture(&self, width: usize, charset: Charset) -> String {
-        let at = |scale: &Scale| -> Vec<usize> {
-            let marks = self.marks.iter();
-            marks.map(|mark| scale.column(mark.at)).collect()
-        };
-        let scale = Scale::of(&self.marks, width);
-        let drawn = scale.zip(self.at);
-        drawn
-            .map(|(scale, level)| line(&scale, &at(&scale), level, charset))
-            .unwrap_or_default()
+    pub fn picture(&self, width: usize, charset: Charset) -> Option<String> {
+        let scale = Scale::of(&self.marks, width)?;
+        let marks: Vec<usize> = self
+            .marks
+            .iter()
+            .map(|mark| scale.column(mark.at))
+            .collect();
+        Some(line(&scale, &marks, self.at?, charset))
     }
 
     /// Its marks: "min 66 MiB, low 82.5 MiB".

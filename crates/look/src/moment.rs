@@ -84,8 +84,8 @@ pub struct Told {
 }
 
 impl Moment {
-    /// What a frame says, which is parsed, and what became of an earlier one; with a diagnosis that may be of
-    /// another reading.
+    /// What a frame says, which is parsed, and what became of an earlier one; with a diagnosis that
+    /// may be of another reading.
     #[must_use]
     pub fn of(
         before: Option<&Snapshot>,
@@ -183,8 +183,9 @@ fn refaults(first: &Snapshot, now: &Snapshot) -> Option<Vec<Holder>> {
 
 /// Before 5.9 one counter has both kinds, and is read as that of files.
 fn refaulted(stat: &MemoryStat) -> Option<u64> {
-    let [anon, file] = [stat.workingset_refault_anon, stat.workingset_refault_file];
-    Some(anon.unwrap_or(0).saturating_add(file?))
+    let file = stat.workingset_refault_file?;
+    let anon = stat.workingset_refault_anon;
+    Some(anon.map_or(file, |anon| file.saturating_add(anon)))
 }
 
 #[cfg(test)]

@@ -91,8 +91,8 @@ pub(crate) fn is_quiet() -> bool {
     QUIET.load(Ordering::Relaxed)
 }
 
-/// The terminal itself, for a screen of which each cell is drawn by us; `None` where standard output
-/// is none.
+/// The terminal itself, for a screen of which each cell is drawn by us; `None` where standard
+/// output is none.
 pub(crate) fn terminal() -> Option<io::Stdout> {
     let out = io::stdout();
     out.is_terminal().then_some(out)

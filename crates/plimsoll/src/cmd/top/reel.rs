@@ -46,7 +46,7 @@ pub(super) struct Reel {
 
 #[derive(Debug)]
 enum Source {
-    Here(Here, VecDeque<Look>),
+    Here(Box<Here>, VecDeque<Look>),
     Evidence(String, Vec<Frame>),
 }
 
@@ -54,7 +54,7 @@ impl Reel {
     /// One of this machine.
     pub(super) fn live() -> Self {
         Self {
-            source: Source::Here(Here::default(), VecDeque::new()),
+            source: Source::Here(Box::default(), VecDeque::new()),
             at: 0,
             stays: false,
         }

@@ -151,7 +151,7 @@ fn load_lines(moment: &Moment, room: Room) -> Block {
 }
 
 fn level_row(level: &Level, (name, picture): (usize, usize), room: Room) -> Line<'static> {
-    let drawn = level.picture(picture, room.charset);
+    let drawn = level.picture(picture, room.charset).unwrap_or_default();
     let style = if level.is_pressing { BAD } else { PLAIN };
     let head: String = room.safe(&level.name).chars().take(name).collect();
     let mut row = format!("{head:<name$}  ");
