@@ -263,28 +263,34 @@ fn a_trial_of_the_dirty_limit_says_what_two_long_runs_say() {
 /// Kills a trial, and waits until all is as before and nothing stands: until the deadline of its
 /// block at the latest, 5 s and the figure's 2 s and 30 s after it began.
 fn killed(prng: &mut Prng) -> String {
-    // The other half hits a block's border: what is journalled, written and taken back.
+    // The other half hits a block's border: what is journalled, written and taken back. Blocks
+    // take 5 s; what is seen is the one before.
     let moment = Nanos(prng.below(50_000_000_000)).seconds();
-    let (blocks, after) = (1 + prng.below(6), Nanos(prng.below(150_000_000)).seconds());
+    let (borders, after) = (1 + prng.below(3), Nanos(prng.below(300_000_000)).seconds());
     let wait = match prng.below(2) {
         0 => format!("sleep {moment:.6}"),
-        _ => format!("for block in $(seq {blocks}); do border; done; sleep {after:.6}"),
+        _ => format!(
+            "for border in $(seq {borders}); do border; done; sleep {:.6}",
+            4.9 + after
+        ),
     };
     let seed = prng.below(1000);
     format!(
         "{FUNCTIONS}
-         size() {{ stat -c %s /run/plimsoll/journal 2> /dev/null; }}
-         border() {{ was=$(size); until [ \"$(size)\" != \"$was\" ]; do sleep 0.01; done; }}
+         value() {{ cat /proc/sys/vm/swappiness; }}
+         border() {{
+             was=$(value)
+             while [ $(value) = $was ] && kill -0 $trial; do sleep 0.05; done
+         }}
          rm -rf /run/figure; plimsoll trial vm.swappiness=10 vm.dirty_bytes=64M --for 10m \
              --block 5s --baseline 10s --seed {seed} --measure-command 'lower:figure 3 1' \
              > /plimsoll/said 2>&1 & trial=$!
          {wait}
          kill -9 $trial || cat /plimsoll/said
          wait $trial 2> /dev/null; read from rest < /proc/uptime
-         [ $(cat /proc/sys/vm/swappiness) = 10 ] && echo set
+         [ $(value) = 10 ] && echo set
          back() {{
-             read one < /proc/sys/vm/swappiness; read other < /proc/sys/vm/dirty_bytes
-             [ $one,$other = 60,0 ] && plimsoll status | grep -q '^no change'
+             [ $(value),$(cat /proc/sys/vm/dirty_bytes) = 60,0 ] && plimsoll status | grep -q '^no change'
          }}
          for look in $(seq 200); do back && break; sleep 0.2; done
          read to rest < /proc/uptime
@@ -314,7 +320,8 @@ fn a_killed_trial_leaves_everything_as_it_was() {
     println!(
         "{kills} kills, {set} while the setting stood: as before after {longest:.1} s at most"
     );
-    assert!(kills < KILLS || set > 0, "nothing was set");
+    // Of a few it may be none.
+    assert!(kills < 10 || set > 0, "nothing was set");
 }
 
 /// Whether the setting stood at each kill, and after how many seconds all was as before.
@@ -329,13 +336,17 @@ fn kill_all(machine: &Debian, commands: Vec<String>) -> Vec<(bool, f64)> {
     let each = answers[1..].iter().map(|answer| {
         let (seen, left) = answer.output.split_once("--\n").expect("two parts");
         assert_eq!((answer.status, left), (0, ""), "{}", answer.output);
-        let times: Vec<f64> = seen
-            .split_whitespace()
-            .filter_map(|it| it.parse().ok())
+        let times = seen
+            .lines()
+            .last()
+            .expect("when it was killed, and was back");
+        let times: Vec<f64> = times
+            .split(' ')
+            .map(|it| it.parse().expect("seconds"))
             .collect();
         let took = times[1] - times[0];
         assert!(took < DEADLINE, "{}", answer.output);
-        (seen.starts_with("set"), took)
+        (seen.lines().any(|line| line == "set"), took)
     });
     each.collect()
 }
