@@ -172,7 +172,9 @@ fn wish(reel: &mut Reel, signals: &Signals, next: Instant) -> io::Result<Wish> {
 /// Whether a key or a new size is there, at the end of this time at the latest; `None` where the
 /// terminal is gone. The library reads such a terminal for ever, so that it is not asked then.
 fn waited(within: Duration) -> io::Result<Option<bool>> {
-    let out = io::stdout();
+    let Some(out) = term::terminal() else {
+        return Ok(None);
+    };
     let mut terminal = [PollFd::new(&out, PollFlags::IN)];
     let within = Timespec::try_from(within).map_err(io::Error::other)?;
     match rustix::event::poll(&mut terminal, Some(&within)) {
