@@ -121,9 +121,7 @@ fn the_page_may_ask_the_server_it_came_from_and_nobody_else() {
 #[test]
 fn without_the_token_or_by_a_foreign_name_there_is_nothing() {
     let server = Server::new();
-    let other = server
-        .path
-        .replace(|digit: char| digit == 'a' || digit == '0', "1");
+    let other = server.path.replace(['a', '0'], "1");
     for path in [
         "/",
         "/live",

@@ -2,8 +2,8 @@
 //! were, and how often each size of the page cache would miss.
 //!
 //! Streams are put in order by the times that were recorded. Where they touch more than a million
-//! pages, one page of each aligned block of a power of two stands for all of it; of a recording
-//! that is a sample, each stands for the scale.
+//! pages, one page of each aligned block of a power of two stands for all of it. A page of a
+//! sampled recording stands for its scale.
 
 mod level;
 mod looking;
