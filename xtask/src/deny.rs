@@ -20,7 +20,8 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         bail!("deny takes no arguments, found \"{unknown}\"");
     }
     let mut deny = process::program(CARGO_DENY.installed()?);
-    // What it looks at is in the lock file, and fetched since the build.
+    // It looks at all that the lock file has. A build fetches only what this machine needs of it.
+    process::succeed(process::cargo().args(["fetch", "--locked", "--quiet"]))?;
     deny.args(["--offline", "check", "licenses", "bans", "sources"]);
     if advisories().is_some_and(|folder| folder.is_dir()) {
         deny.arg("advisories");
