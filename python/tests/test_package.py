@@ -33,7 +33,7 @@ def stored(folder: str) -> dict[str, bytes]:
 
 
 class Dying(Executor):
-    """Whose worker dies after so many tasks."""
+    """Whose worker dies after that many tasks."""
 
     def __init__(self, executor: Executor, after: int) -> None:
         self.executor, self.left = executor, after
