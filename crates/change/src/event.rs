@@ -61,6 +61,15 @@ pub enum Event {
         /// When, in seconds since 1970.
         at: u64,
     },
+    /// It is about to be taken back: its native lines go next, then its values.
+    Undoing {
+        /// The change.
+        id: u32,
+        /// The boot in which that began.
+        boot: String,
+        /// Why, in words.
+        why: String,
+    },
     /// It was taken back.
     Undone {
         /// The change.
@@ -116,6 +125,7 @@ impl Event {
             | Self::Stopped { id, .. }
             | Self::Back { id, .. }
             | Self::Confirmed { id, .. }
+            | Self::Undoing { id, .. }
             | Self::Undone { id, .. } => *id,
         }
     }
@@ -159,6 +169,11 @@ impl Event {
                 id: words.number("id")?,
                 at: words.number("at")?,
             },
+            "undoing" => Self::Undoing {
+                id: words.number("id")?,
+                boot: words.text("boot")?,
+                why: words.text("why")?,
+            },
             "undone" => Self::Undone {
                 id: words.number("id")?,
                 at: words.number("at")?,
@@ -189,6 +204,10 @@ impl Event {
                 planned.body("lasting") + &files.collect::<String>()
             }
             Self::Confirmed { id, at } => format!("confirmed id={id} at={at}"),
+            Self::Undoing { id, boot, why } => {
+                let (boot, why) = (escaped(boot), escaped(why));
+                format!("undoing id={id} boot={boot} why={why}")
+            }
             Self::Undone { id, at, why } => format!("undone id={id} at={at} why={}", escaped(why)),
         }
     }
@@ -424,6 +443,11 @@ mod tests {
             }),
             (any::<u32>(), any::<usize>()).prop_map(|(id, step)| Event::Back { id, step }),
             (any::<u32>(), any::<u64>()).prop_map(|(id, at)| Event::Confirmed { id, at }),
+            (any::<u32>(), ".{0,9}", ".{0,20}").prop_map(|(id, boot, why)| Event::Undoing {
+                id,
+                boot,
+                why
+            }),
             (any::<u32>(), any::<u64>(), ".{0,20}").prop_map(|(id, at, why)| Event::Undone {
                 id,
                 at,

@@ -3,7 +3,6 @@
 use alloc::borrow::ToOwned as _;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
-use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::change::{Change, Phase, Written};
@@ -194,8 +193,32 @@ impl Ledger {
     /// Whether the lasting journal has the last word on a change: that it is taken back.
     #[must_use]
     pub(crate) fn is_undone_for_good(&self, id: u32) -> bool {
+        matches!(self.last_word(id), Some(Event::Undone { .. }))
+    }
+
+    /// The latest that the lasting journal says of a change.
+    fn last_word(&self, id: u32) -> Option<&Event> {
         let mut said = self.lib.events.iter().filter(|event| event.id() == id);
-        matches!(said.next_back(), Some(Event::Undone { .. }))
+        said.next_back()
+    }
+
+    /// Notes that a change is about to be taken back, before its native lines go: a power cut
+    /// behind them is then known for what it is.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub(crate) fn note_undoing(
+        &mut self,
+        machine: &mut impl Machine,
+        id: u32,
+        why: &str,
+    ) -> Result<(), Failure> {
+        let (boot, why) = (self.boot.clone(), why.to_owned());
+        let event = Event::Undoing { id, boot, why };
+        match self.last_word(id) == Some(&event) {
+            true => Ok(()),
+            false => self.add(machine, Place::Lib, event),
+        }
     }
 
     /// The changes whose confirmation was cut after their native files were in place: they are
@@ -233,6 +256,8 @@ impl Ledger {
             }
             Event::Lasting { planned, files } => self.last(planned, files),
             Event::Confirmed { id, .. } => self.enter(*id, Phase::Confirmed),
+            // What became of it, its native files say.
+            Event::Undoing { .. } => {}
             Event::Undone { id, why, .. } => {
                 let why = why.clone();
                 self.enter(*id, Phase::Undone { why });
@@ -306,24 +331,51 @@ impl Ledger {
         }
     }
 
-    /// A change of which the last word is that it is to last: its native files say whether it does.
+    /// A change of which the last word is that it is to last, or that it is about to be taken back:
+    /// its native files say whether it is so.
     fn settle_by_files(&mut self, machine: &mut impl Machine) -> Result<(), Failure> {
-        for change in self.changes.values_mut() {
-            if change.phase != Phase::Pending || change.files.is_empty() {
-                continue;
-            }
-            let mut there = vec![];
-            for file in &change.files {
-                let text = machine.native(file)?.unwrap_or_default();
-                there.push(native::has(&text, change.id));
-            }
-            if there.iter().all(|there| *there) {
-                change.phase = Phase::Confirmed;
-            } else if !change.is_of_this_boot && there.iter().all(|there| !there) {
-                let why = "the machine went down before it was confirmed".to_owned();
-                change.phase = Phase::Undone { why };
+        let lasting = self.changes().filter(|change| !change.files.is_empty());
+        let open = lasting.filter(|change| change.is_pending() || self.was_going(change).is_some());
+        for id in open.map(|change| change.id).collect::<Vec<_>>() {
+            let there = self.lines_there(machine, id)?;
+            if let Some(phase) = self.by_files(&self.changes[&id], &there) {
+                self.enter(id, phase);
             }
         }
         Ok(())
+    }
+
+    /// Why a change was about to be taken back when the machine went down.
+    fn was_going(&self, change: &Change) -> Option<&String> {
+        match self.last_word(change.id) {
+            Some(Event::Undoing { boot, why, .. }) if *boot != self.boot => Some(why),
+            _ => None,
+        }
+    }
+
+    /// Whether each native file of a change has its lines.
+    fn lines_there(&self, machine: &mut impl Machine, id: u32) -> Result<Vec<bool>, Failure> {
+        let files = self.changes[&id].files.iter();
+        let there = files.map(|file| {
+            let text = machine.native(file)?.unwrap_or_default();
+            Ok(native::has(&text, id))
+        });
+        there.collect()
+    }
+
+    /// The phase of a change by which of its native files have its lines; `None` where that says
+    /// nothing.
+    fn by_files(&self, change: &Change, there: &[bool]) -> Option<Phase> {
+        let (all, none) = (!there.contains(&false), !there.contains(&true));
+        if let Some(why) = self.was_going(change).filter(|_| none) {
+            return Some(Phase::Undone { why: why.clone() });
+        }
+        let is_void = none && !change.is_of_this_boot;
+        let why = "the machine went down before it was confirmed".to_owned();
+        match change.is_pending() {
+            true if all => Some(Phase::Confirmed),
+            true if is_void => Some(Phase::Undone { why }),
+            _ => None,
+        }
     }
 }

@@ -131,6 +131,10 @@ pub fn undo(machine: &mut impl Machine, id: u32, why: &str) -> Result<Undone, Un
         let why = why.clone();
         return Err(UndoError::Already { id, why });
     }
+    if is_lasting {
+        // A full disk keeps nobody from taking a change back; the last event will say that it is.
+        let _ = ledger.note_undoing(machine, id, why);
+    }
     let (mut left, mut failures) = (vec![], vec![]);
     remove_lines(machine, &change, &mut left, &mut failures);
     restore_all(machine, &ledger, &change, &mut left, &mut failures);
