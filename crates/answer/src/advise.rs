@@ -14,7 +14,7 @@ use study::measure::{Better, Measure, Unit};
 use study::record::Record;
 use study::stats::median;
 
-use crate::machine::Cpus;
+use crate::machine::{Cpus, Memory};
 use crate::model_bench::ModelBench;
 use crate::own::check_anonymous;
 use crate::question::{Asked, Question, Ran};
@@ -372,7 +372,7 @@ fn with_memory(
         beside: Vec::new(),
         ..question.clone()
     };
-    smaller.machine.memory = Some(memory);
+    smaller.machine.memory = Some(Memory::Size(memory));
     let Ok(smaller) = smaller.asked() else {
         return Ok(None);
     };

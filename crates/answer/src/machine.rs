@@ -23,13 +23,47 @@ pub struct Machine {
     /// One that is known as a whole.
     pub like: Option<Like>,
     /// RAM, in place of that one's.
-    pub memory: Option<Bytes>,
+    pub memory: Option<Memory>,
     /// CPUs, likewise.
     pub cpus: Option<u32>,
     /// The kind of its first disk, likewise.
     pub disk: Option<DiskKind>,
     /// Its swap, likewise.
     pub swap: Option<SwapAtHand>,
+}
+
+/// How much memory is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Memory {
+    /// This much.
+    Size(Bytes),
+    /// A part of what the machine has otherwise, in percent.
+    Percent(u32),
+}
+
+impl Memory {
+    /// In words, and in percent.
+    const WORDS: [(&str, u32); 2] = [("half", 50), ("double", 200)];
+
+    /// On a machine with this much.
+    #[must_use]
+    pub fn of(self, machine: Bytes) -> Bytes {
+        match self {
+            Self::Size(size) => size,
+            Self::Percent(percent) => {
+                let of = u128::from(machine.0) * u128::from(percent) / 100;
+                Bytes(u64::try_from(of).unwrap_or(u64::MAX))
+            }
+        }
+    }
+
+    /// As it is typed.
+    fn typed(self) -> String {
+        match self {
+            Self::Size(size) => format!("{}M", size.0 >> 20),
+            Self::Percent(percent) => format!("{percent}%"),
+        }
+    }
 }
 
 /// A machine of which there is evidence.
@@ -57,11 +91,21 @@ pub struct Placed {
 /// A machine's memory as users type it.
 ///
 /// # Errors
-/// It is no size, or below 64 MiB.
-pub fn memory(text: &str) -> Result<Bytes, String> {
-    let size = quantity::size(text).ok();
-    let size = size.filter(|size| size.0 >= 64 << 20);
-    size.ok_or_else(|| "give a size of at least 64 MiB, as in 16G".to_owned())
+/// It is no size, or below 64 MiB, and no part of 1 to 10,000 %.
+pub fn memory(text: &str) -> Result<Memory, String> {
+    let word = Memory::WORDS.iter().find(|(word, _)| *word == text);
+    let percent = match (word, text.strip_suffix('%')) {
+        (Some((_, percent)), _) => Some(*percent),
+        (None, Some(number)) => number.parse().ok().filter(|it| (1..=10_000).contains(it)),
+        (None, None) => None,
+    };
+    let size = || quantity::size(text).ok().filter(|size| size.0 >= 64 << 20);
+    let memory = percent
+        .map(Memory::Percent)
+        .or_else(|| size().map(Memory::Size));
+    memory.ok_or_else(|| {
+        "give a size of at least 64 MiB, as in 16G, a part as in 75%, half or double".to_owned()
+    })
 }
 
 /// A kind of disk by its word.
@@ -84,7 +128,7 @@ impl Machine {
             .map(|like| format!(" --like {}", like.named));
         let memory = self
             .memory
-            .map(|memory| format!(" --memory {}M", memory.0 >> 20));
+            .map(|memory| format!(" --memory {}", memory.typed()));
         let cpus = self.cpus.map(|cpus| format!(" --cpus {cpus}"));
         let disk = self.disk.map(|kind| format!(" --disk {}", kind.word()));
         let swap = self.swap.map(|swap| match swap {
@@ -105,7 +149,9 @@ impl Machine {
             None => (AtHand::default(), recorded_on(&study)),
             Some(like) => (like.at_hand.clone(), like.release.clone()),
         };
-        at_hand.memory = self.memory.or(at_hand.memory);
+        let own = || study.arms.first().map(|arm| arm.machine.memory);
+        let asked = self.memory.zip(at_hand.memory.or_else(own));
+        at_hand.memory = asked.map(|(it, has)| it.of(has)).or(at_hand.memory);
         at_hand.cpus = self.cpus.or(at_hand.cpus);
         at_hand.disk = self.disk.or(at_hand.disk);
         if self.swap.is_some() {
@@ -404,6 +450,20 @@ mod tests {
         put("sys/block/loop0/queue/rotational", "1\n");
         put("sys/block/nvme0n1/queue/rotational", "0\n");
         frame
+    }
+
+    #[test]
+    fn memory_is_a_size_or_a_part_of_what_the_machine_has() {
+        let has = Bytes(10 << 30);
+        let of = |text: &str| memory(text).map(|it| it.of(has).0 >> 20);
+        assert_eq!(of("16G"), Ok(16 << 10));
+        assert_eq!(
+            (of("half"), of("75%"), of("double")),
+            (Ok(5120), Ok(7680), Ok(20480))
+        );
+        for text in ["63M", "0%", "-5%", "10001%", "%", "Half", "", "16 potatoes"] {
+            assert!(of(text).is_err(), "{text}");
+        }
     }
 
     #[test]

@@ -55,6 +55,14 @@ pub(crate) fn notes(
         let writes = "each use counts as a write";
         notes.push(format!("ages of anonymous memory: {ages}; {writes}"));
     }
+    if !observed.writers.is_empty() {
+        let mut tunables: Vec<&str> = observed.writers.iter().map(|it| &*it.tunable).collect();
+        tunables.dedup();
+        notes.push(format!(
+            "written while it was recorded, and taken as set when it began: {}",
+            tunables.join(", ")
+        ));
+    }
     let harm = observed.harm.iter();
     notes.extend(harm.map(|it| format!("the recording ended itself: {it}")));
     Ok(OfRecording { notes, far })

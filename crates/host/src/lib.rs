@@ -22,6 +22,7 @@ pub mod processes;
 pub mod read;
 pub mod reclaim;
 mod root;
+pub mod sysctls;
 pub mod units;
 pub mod watcher;
 pub mod write;

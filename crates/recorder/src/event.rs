@@ -12,6 +12,9 @@ pub(crate) const NAME: usize = 16;
 /// In the place of a kind: pages came into the page cache.
 pub(crate) const ADDED: usize = Kind::ALL.len();
 
+/// A tunable was written.
+pub(crate) const SET: usize = ADDED + 1;
+
 /// Its parts, by their places in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Part {
@@ -37,7 +40,7 @@ pub(crate) enum Part {
     Offset,
     /// How many bytes; of what makes a file shorter, how many names it still has (`i_nlink`).
     Length,
-    /// The place of its kind in [`Kind::ALL`], or [`ADDED`].
+    /// The place of its kind in [`Kind::ALL`], or [`ADDED`], or [`SET`].
     Kind,
     /// The task's name (`comm`), in two words.
     Name,
@@ -83,6 +86,17 @@ pub struct Added {
     pub pages: u64,
 }
 
+/// A tunable of `/proc/sys` was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Set {
+    /// The task's name, up to a zero byte.
+    pub name: [u8; NAME],
+    /// Its process.
+    pub process: u32,
+    /// The inode of the tunable's file.
+    pub inode: u64,
+}
+
 /// What a task has done since it began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Task {
@@ -101,6 +115,8 @@ pub enum Seen {
     Event(Event),
     /// Pages that came into the page cache, for whoever it was.
     Added(Added),
+    /// A tunable was written.
+    Set(Set),
 }
 
 impl Seen {
@@ -117,6 +133,11 @@ impl Seen {
                 page: part(Part::Offset),
                 pages: part(Part::Length),
             })),
+            None if kind == SET => Some(Self::Set(Set {
+                name: name(words),
+                process: half(part(Part::Task), 1),
+                inode: part(Part::Inode),
+            })),
             None => None,
         }
     }
@@ -125,19 +146,13 @@ impl Seen {
 impl Event {
     fn read(words: &[u64; WORDS], kind: Kind, file: (u64, u64)) -> Self {
         let part = |part: Part| words[part as usize];
-        let half = |word: u64, at: u32| (word >> (32 * at)) as u32;
         let task = |ran, at| Task {
             ran: Nanos(part(ran)),
             slept: half(part(Part::Slept), at),
             read: part(Part::ReadFromDisks),
         };
-        let mut name = [0; NAME];
-        let parts = words[Part::Name as usize..].iter();
-        for (to, word) in name.chunks_exact_mut(8).zip(parts) {
-            to.copy_from_slice(&word.to_ne_bytes());
-        }
         Self {
-            name,
+            name: name(words),
             kind,
             thread: half(part(Part::Task), 0),
             process: half(part(Part::Task), 1),
@@ -151,6 +166,21 @@ impl Event {
             length: part(Part::Length),
         }
     }
+}
+
+/// A half of a word, the lower one first.
+fn half(word: u64, at: u32) -> u32 {
+    (word >> (32 * at)) as u32
+}
+
+/// The task's name.
+fn name(words: &[u64; WORDS]) -> [u8; NAME] {
+    let mut name = [0; NAME];
+    let parts = words[Part::Name as usize..].iter();
+    for (to, word) in name.chunks_exact_mut(8).zip(parts) {
+        to.copy_from_slice(&word.to_ne_bytes());
+    }
+    name
 }
 
 /// Bytes of a page on x86, for which the programs are made.
@@ -196,6 +226,12 @@ mod tests {
         assert_eq!((event.before.slept, event.after.slept), (7, 8));
         words[Part::Kind as usize] = ADDED as u64;
         assert!(matches!(Seen::read(&words), Some(Seen::Added(_))));
+        words[Part::Kind as usize] = SET as u64;
+        let Some(Seen::Set(set)) = Seen::read(&words) else {
+            panic!("a tunable was written");
+        };
+        assert_eq!((set.process, set.inode), (20, Part::Inode as u64));
+        assert_eq!(&set.name, b"postgres\0\0\0\0\0\0\0\0");
         words[Part::Kind as usize] += 1;
         assert_eq!(Seen::read(&words), None, "of no kind");
     }

@@ -199,5 +199,29 @@ pub(crate) const TRACEPOINT: Hook = Hook {
     ..HOOK
 };
 
+/// Faults on mapped files that do not find their page mapped along with its neighbours: where
+/// functions are refused these are left, those of pages that are not cached among them.
+pub(crate) const FAULTS: Hook = Hook {
+    name: "mm_filemap_fault",
+    kind: Kind::Load,
+    range: Range::Pages(1, 1),
+    ..TRACEPOINT
+};
+
+/// Where tunables of `/proc/sys` are read and written. What the model has of a write to a file, its
+/// range, is of no use there.
+pub(crate) const SYSCTL: Hook = Hook {
+    name: "proc_sys_call_handler",
+    kind: Kind::Write,
+    range: Range::Next,
+    when: When::End,
+    only: Some(Only {
+        argument: 2,
+        bits: -1,
+        are: 1,
+    }),
+    ..HOOK
+};
+
 /// Where pages come into the page cache.
 pub(crate) const ADDED: &CStr = c"mm_filemap_add_to_page_cache";

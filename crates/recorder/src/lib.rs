@@ -1,8 +1,8 @@
 //! What the tasks of this machine do to its files, seen by BPF programs of our own.
 //!
 //! Programs at functions of the kernel (`fentry`, `fexit`) note reads, writes, faults on mapped
-//! files, `fsync`, truncation and `POSIX_FADV_DONTNEED`. Where the kernel refuses those, a
-//! tracepoint is left, which sees reads only. Nothing is compiled: the programs are some hundred
+//! files, `fsync`, truncation, `POSIX_FADV_DONTNEED` and writes of tunables. Where the kernel refuses those, a
+//! tracepoints are left, which see reads and faults only. Nothing is compiled: the programs are some hundred
 //! instructions, and where members of structures lie is read from the kernel's own types (BTF).
 
 mod assembly;
@@ -23,13 +23,13 @@ use std::os::fd::{AsRawFd as _, OwnedFd};
 
 use thiserror::Error;
 
-pub use self::event::{Added, Event, Seen, Task};
+pub use self::event::{Added, Event, Seen, Set, Task};
 pub use self::owner::Owner;
 pub use self::streams::{Sees, Stream, Streams, Tally, Tasks};
 
 use self::bpf::{Array, Attach, Reach};
 use self::btf::Btf;
-use self::hooks::{ADDED, FUNCTIONS, Hook, Of, TRACEPOINT, When};
+use self::hooks::{ADDED, FAULTS, FUNCTIONS, Hook, Of, SYSCTL, TRACEPOINT, When};
 use self::program::{Maker, Maps, Reading, SLOT, SLOTS};
 use self::ring::Ring;
 
@@ -62,7 +62,7 @@ pub struct Probe {
     ring: Ring,
     _slots: OwnedFd,
     _programs: Vec<[OwnedFd; 2]>,
-    /// The functions at which they are, or the tracepoint.
+    /// The functions or tracepoints at which they are.
     hooks: Vec<&'static str>,
     sees: Sees,
     /// How many pages behind the first the tracepoint names of a read of one page.
@@ -134,7 +134,7 @@ impl Probe {
         if read.is_ok() { pages } else { 0 }
     }
 
-    /// The functions at which the programs are, or the tracepoint.
+    /// The functions or tracepoints at which the programs are.
     #[must_use]
     pub fn hooks(&self) -> &[&'static str] {
         &self.hooks
@@ -176,7 +176,7 @@ pub fn give_back() {
 
 type Attached = (Vec<[OwnedFd; 2]>, Vec<&'static str>);
 
-/// At the functions if the first of them can be had, else at the tracepoint.
+/// At the functions if the first of them can be had, else at the tracepoints.
 fn attached(maker: &Maker<'_>) -> Result<Attached, ProbeError> {
     let functions = match at_function(maker, &FUNCTIONS[0]) {
         Ok(first) => return Ok(with_others(maker, first)),
@@ -185,12 +185,23 @@ fn attached(maker: &Maker<'_>) -> Result<Attached, ProbeError> {
     // It is tried out by a read of our own, so that is let through.
     let pages = by_helper(maker).event(&TRACEPOINT);
     match at_tracepoint(&pages, c"mm_filemap_get_pages") {
-        Ok(program) => Ok((vec![program], vec![TRACEPOINT.name])),
+        Ok(program) => Ok(with_faults(maker, program)),
         Err(tracepoint) => Err(ProbeError::Refused {
             functions,
             tracepoint,
         }),
     }
+}
+
+/// Faults too, where there is a tracepoint for them.
+fn with_faults(maker: &Maker<'_>, reads: [OwnedFd; 2]) -> Attached {
+    let (mut programs, mut hooks) = (vec![reads], vec![TRACEPOINT.name]);
+    let faults = by_helper(maker).event(&FAULTS);
+    if let Ok(program) = at_tracepoint(&faults, c"mm_filemap_fault") {
+        programs.push(program);
+        hooks.push(FAULTS.name);
+    }
+    (programs, hooks)
 }
 
 /// Functions that this kernel lacks are left out.
@@ -202,7 +213,17 @@ fn with_others(maker: &Maker<'_>, mut programs: Vec<[OwnedFd; 2]>) -> Attached {
             hooks.push(hook.name);
         }
     }
+    if let Ok(program) = at_sysctl(maker) {
+        programs.push(program);
+        hooks.push(SYSCTL.name);
+    }
     (programs, hooks)
+}
+
+fn at_sysctl(maker: &Maker<'_>) -> io::Result<[OwnedFd; 2]> {
+    let function = maker.btf.function(SYSCTL.name).ok_or_else(lacks)?;
+    let program = maker.set().ok_or_else(lacks)?;
+    bpf::attach(&program, Attach::Exit(function))
 }
 
 fn at_function(maker: &Maker<'_>, hook: &Hook) -> io::Result<Vec<[OwnedFd; 2]>> {

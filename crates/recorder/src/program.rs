@@ -9,8 +9,8 @@ use scenario::recording::Kind;
 
 use super::assembly::{Assembly, Helper, Label, Register, Width};
 use super::btf::Btf;
-use super::event::{ADDED, PAGE, Part};
-use super::hooks::{Hook, Range, When};
+use super::event::{ADDED, PAGE, Part, SET};
+use super::hooks::{Hook, Range, SYSCTL, When};
 use super::ring::{EVENTS, HEAD, LOST, ROOM, TAIL};
 use Register::{Frame, R0, R1, R2, R3, R6, R7, R8, R9};
 
@@ -94,6 +94,16 @@ impl Maker<'_> {
 
     /// What hands out an event.
     pub(crate) fn event(&self, hook: &Hook) -> Option<Vec<u64>> {
+        let kind = Kind::ALL.iter().position(|&kind| kind == hook.kind)?;
+        self.handed_out(hook, kind)
+    }
+
+    /// What hands out that a tunable was written.
+    pub(crate) fn set(&self) -> Option<Vec<u64>> {
+        self.handed_out(&SYSCTL, SET)
+    }
+
+    fn handed_out(&self, hook: &Hook, kind: usize) -> Option<Vec<u64>> {
         let mut program = Program::new(*self);
         program.only(hook);
         program.task();
@@ -109,7 +119,6 @@ impl Maker<'_> {
         program.began(hook.when)?;
         program.range(hook)?;
         program.file()?;
-        let kind = Kind::ALL.iter().position(|&kind| kind == hook.kind)?;
         program.send(kind as i32);
         Some(program.finish())
     }

@@ -86,7 +86,7 @@ pub use built_in::BUILT_IN;
 pub use cost::{Cost, memory, roughly};
 pub use fitted::{AtHand, DiskKind, SwapAtHand};
 pub use limited::Limit;
-pub use observed::{CACHED, Load, LoadMemory, LoadStream, Observed, READ_IN, Seen};
+pub use observed::{CACHED, Load, LoadMemory, LoadStream, Observed, READ_IN, Seen, Written};
 pub use pressure::{Least, Pressure};
 pub use shown::{ArmTable, Chart, Distribution, Effect, Shown};
 pub use source::StudyError;

@@ -30,9 +30,12 @@ const RECORDED: &[&str] = &[
     "harm",
     "scale",
     "seen",
+    "writers",
 ];
 
 const SEEN: &[&str] = &["reads", "read", "writes", "written"];
+
+const WRITTEN: &[&str] = &["tunable", "program", "times"];
 
 /// How long the name of a stream may be.
 const NAME: usize = 40;
@@ -83,6 +86,19 @@ pub struct Observed {
     pub scale: u64,
     /// What was counted, where only a part of it is in the recording.
     pub seen: Option<Seen>,
+    /// Tunables that were written meanwhile.
+    pub writers: Vec<Written>,
+}
+
+/// A tunable that a program wrote.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Written {
+    /// Its name: "vm.swappiness".
+    pub tunable: String,
+    /// The name of the task.
+    pub program: String,
+    /// How often.
+    pub times: u64,
 }
 
 /// What all tasks did, as it was counted.
@@ -153,7 +169,20 @@ pub(super) fn observed(node: &Node<'_>) -> Result<Observed, StudyError> {
         harm: table.maybe("harm", |n| short(n).map(plain))?,
         scale: table.or("scale", 1, |n| scale(n))?,
         seen: table.maybe("seen", seen)?,
+        writers: table.or("writers", Vec::new(), writers)?,
     })
+}
+
+fn writers(node: &Node<'_>) -> Result<Vec<Written>, StudyError> {
+    let of_one = |node: &Node<'_>| {
+        let table = node.table(WRITTEN)?;
+        Ok(Written {
+            tunable: table.need("tunable").and_then(|it| short(&it).map(plain))?,
+            program: table.need("program").and_then(|it| short(&it).map(plain))?,
+            times: table.need("times")?.count(1, i64::MAX)?,
+        })
+    };
+    node.list()?.iter().map(of_one).collect()
 }
 
 fn used(node: &Node<'_>) -> Result<BTreeMap<String, Bytes>, StudyError> {
@@ -239,6 +268,15 @@ impl Load<'_> {
                 seen.read.0 >> 10,
                 seen.writes,
                 seen.written.0 >> 10
+            );
+        }
+        for it in &observed.writers {
+            let _ = writeln!(
+                more,
+                "[[recorded.writers]]\ntunable = {:?}\nprogram = {:?}\ntimes = {}",
+                plain(&it.tunable),
+                plain(&it.program),
+                it.times
             );
         }
         format!(

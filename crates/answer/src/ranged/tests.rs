@@ -4,6 +4,7 @@ use mm::units::Nanos;
 use scenario::recording::{Kind, Part, Run as Did, Writer};
 use study::recording::{pack, read};
 
+use crate::machine::Memory;
 use crate::question::Question;
 
 /// Two reads of 8 MiB, 2 MiB of which were cached before, by a task that sleeps so long before each.
@@ -41,7 +42,7 @@ fn asked(sleep: Nanos, memory: Option<u64>) -> Vec<String> {
     let (text, recording) = read(&writer.take(Part::All)).expect("a recording");
     let study = study::Study::parse_with(&text, "a.rec", recording).expect("a study");
     let mut question = Question::new(study);
-    question.machine.memory = memory.map(|mib| mm::units::Bytes(mib << 20));
+    question.machine.memory = memory.map(|mib| Memory::Size(mm::units::Bytes(mib << 20)));
     let asked = question.asked().expect("it can be asked");
     let ran = asked.run(&asked.bench()).expect("it runs");
     assert_eq!(ran.failures, []);

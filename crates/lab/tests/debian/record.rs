@@ -9,7 +9,7 @@ use study::{Study, recording};
 use super::{boot, debian, disk};
 
 /// 1000 reads of 8 KiB and 200 writes of 4 KiB with an `fsync`, of files that nothing else uses;
-/// one of them is cut, another removed.
+/// one of them is cut, another removed. A tunable is written once, and once the kernel refuses that.
 const RECORD: &str = "\
 mkdir -p /data; mount /dev/pda /data || exit 1
 head -c 8192000 /dev/urandom > /data/read; echo > /data/gone; sync
@@ -17,7 +17,8 @@ plimsoll record --for 1h -o /plimsoll/load.rec > /plimsoll/said 2>&1 & recorder=
 until grep -qs '^recording' /plimsoll/said; do sleep 0.1; done
 dd if=/data/read of=/dev/null bs=8192 status=none
 dd if=/dev/zero of=/data/written bs=4096 count=200 conv=fsync status=none
-truncate -s 4096 /data/written; cat /data/gone; rm /data/gone; sleep 1
+truncate -s 4096 /data/written; cat /data/gone; rm /data/gone
+echo 55 > /proc/sys/vm/swappiness; echo 300 2> /dev/null > /proc/sys/vm/swappiness; sleep 1
 kill -INT $recorder; wait $recorder; echo ended by $?; cat /plimsoll/said
 ";
 
@@ -70,6 +71,19 @@ fn check(said: &str, file: &[u8]) {
     assert!(said.contains(" 0 lost, 0 passed over"), "{said}");
     let (text, recording) = recording::read(file).expect("a recording");
     let study = Study::parse_with(&text, "load.rec", recording).expect("a study");
+    let writers = &study
+        .observed
+        .as_ref()
+        .expect("how it was recorded")
+        .writers;
+    let written = writers.iter().map(|it| (it.tunable.as_str(), it.times));
+    let written: Vec<(&str, u64)> = written.collect();
+    assert_eq!(
+        written,
+        [("vm.swappiness", 1)],
+        "300 is refused: {writers:?}"
+    );
+    assert!(said.contains("vm.swappiness was written by "), "{said}");
     let streams = &study.recorded.recorded.streams;
     let runs: Vec<Run> = streams.iter().flat_map(|stream| stream.iter()).collect();
     // It was written before the recording began, and is cached since.

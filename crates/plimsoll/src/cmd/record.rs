@@ -7,6 +7,7 @@ mod harm;
 mod saving;
 mod thinning;
 mod told;
+mod writers;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -38,6 +39,7 @@ use self::disks::FromDisks;
 use self::harm::{Harm, Sample, Watch};
 use self::saving::Saving;
 use self::thinning::{OwnTime, Thinning};
+use self::writers::Writers;
 use super::{seconds, time};
 use crate::changing::nanos;
 use crate::exit::ExitCode;
@@ -154,6 +156,7 @@ struct Begun<'a> {
     /// What control groups had beside the page cache when they were first met.
     used: BTreeMap<String, Used>,
     ages: Ages,
+    writers: Writers,
     blocks: Vec<u8>,
     saving: Saving,
     thinning: Thinning,
@@ -232,6 +235,7 @@ impl<'a> Begun<'a> {
             streams: Streams::new(monotonic(), probe.sees(), &pack, take),
             used: BTreeMap::new(),
             ages: Ages::new(root, !args.no_ages),
+            writers: Writers::new(root),
             blocks: Vec::new(),
             saving: Saving::new(&args.output),
             harm: Watch::new(root),
@@ -267,6 +271,7 @@ impl<'a> Begun<'a> {
             match event {
                 Found::Event(event) => self.streams.event(&event, &tasks),
                 Found::Added(added) => self.streams.added(&added),
+                Found::Set(set) => self.writers.wrote(&set),
             }
         });
         self.blocks.extend(self.streams.take(Part::Full));
@@ -329,6 +334,7 @@ impl<'a> Begun<'a> {
             },
             scale: 1 << self.streams.level(),
             seen: (self.streams.level() > 0).then(|| seen(&self.streams.tally())),
+            writers: self.writers.all(),
         }
     }
 

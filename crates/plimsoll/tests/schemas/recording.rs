@@ -9,7 +9,7 @@ use expect_test::expect;
 use mm::units::{Bytes, Nanos};
 use scenario::recording::{Kind, Part, Run, Writer};
 use study::recording::pack;
-use study::{AtHand, Load, LoadStream, Observed};
+use study::{AtHand, Load, LoadStream, Observed, Written};
 
 use super::output::assert_is;
 
@@ -24,6 +24,11 @@ fn recorded() -> Vec<u8> {
         of_unknown_groups: 1,
         read_in: Bytes(5 << 20),
         used: BTreeMap::new(),
+        writers: vec![Written {
+            tunable: "vm.swappiness".to_owned(),
+            program: "tuned".to_owned(),
+            times: 2,
+        }],
         ..Observed::default()
     };
     let at_hand = AtHand {

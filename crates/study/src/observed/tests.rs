@@ -50,6 +50,7 @@ fn with_memory(memory: &[LoadMemory], swap: Option<SwapAtHand>) -> Study {
             writes: 6,
             written: Bytes(4096),
         }),
+        writers: vec![by_tuned()],
     };
     let stream = |program: &str, group: &str| LoadStream {
         program: program.to_owned(),
@@ -81,6 +82,15 @@ fn with_memory(memory: &[LoadMemory], swap: Option<SwapAtHand>) -> Study {
     Study::parse_with(&text, "web.rec", recording).expect("a study")
 }
 
+/// A name may hold anything.
+fn by_tuned() -> Written {
+    Written {
+        tunable: "vm.swappiness".to_owned(),
+        program: "tuned \"x.y\"".to_owned(),
+        times: 2,
+    }
+}
+
 #[test]
 fn a_load_that_was_seen_is_a_study_of_its_machine() {
     let study = recorded();
@@ -96,6 +106,7 @@ fn a_load_that_was_seen_is_a_study_of_its_machine() {
     assert_eq!(observed.of_unknown_groups, 2);
     assert_eq!(observed.used["a \"b's\"/c"], Bytes(1 << 20));
     assert_eq!(observed.harm.as_deref(), Some("tasks waited for memory"));
+    assert_eq!(observed.writers, [by_tuned()]);
     assert_eq!((observed.scale, study.recorded.recorded.level), (4, 2));
 }
 

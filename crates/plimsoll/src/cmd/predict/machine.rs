@@ -2,13 +2,12 @@
 
 use std::path::Path;
 
-use answer::machine::{Like, disk, memory, of_frame};
+use answer::machine::{Like, Memory, disk, memory, of_frame};
 use anyhow::{Context as _, bail};
 use host::Root;
 use mm::capture::Capture;
 use mm::quantity;
 use mm::snapshot::Snapshot;
-use mm::units::Bytes;
 use study::{DiskKind, SwapAtHand};
 
 /// The machine that a study is asked of, in place of its own.
@@ -18,9 +17,10 @@ pub(crate) struct Machine {
     /// swap, kind of disk, and the settings that differ from the kernel's defaults
     #[arg(long, value_name = "EVIDENCE|this")]
     like: Option<String>,
-    /// Ask it of a machine with this much memory, as in 16G; the workload grows with it
+    /// Ask it of a machine with this much memory, as in 16G, 75%, half or double; the workload
+    /// grows with it, unless it is a recording
     #[arg(long, value_name = "SIZE", value_parser = memory)]
-    memory: Option<Bytes>,
+    memory: Option<Memory>,
     /// Ask it of a machine with that many CPUs
     #[arg(long, value_name = "N", value_parser = super::super::whole(1..=4096_u32))]
     cpus: Option<u32>,

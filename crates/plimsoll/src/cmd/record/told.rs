@@ -65,6 +65,9 @@ impl Begun<'_> {
         if let Some(ages) = &observed.ages {
             writeln!(out, "  ages of anonymous memory: {ages}")?;
         }
+        for it in &observed.writers {
+            writeln!(out, "  {} was written by {}", it.tunable, it.program)?;
+        }
         for line in self.limits(probe, observed.lost) {
             writeln!(out, "  {line}")?;
         }
@@ -95,7 +98,7 @@ impl Begun<'_> {
         }
         if !probe.sees().ends {
             lines.push(format!(
-                "this kernel lets only {} be seen: writes, fsync and truncation are not in it",
+                "this kernel lets only {} be seen: no writes, fsync, truncation, nor what is mapped",
                 probe.hooks().join(", ")
             ));
         }

@@ -14,13 +14,21 @@ pub(super) const SAVED: u64 = 95;
 /// Sizes of the page cache, as parts of what was available.
 const SIZES: [(u64, u64); 5] = [(1, 8), (1, 4), (1, 2), (1, 1), (2, 1)];
 
-/// Functions at which a recorder is, and what it sees there.
-const SEEN_AT: [(&str, &str); 5] = [
-    ("generic_write_checks", "writes"),
-    ("vfs_fsync_range", "fsync"),
-    ("truncate_inode_pages_range", "truncation"),
-    ("generic_fadvise", "POSIX_FADV_DONTNEED"),
-    ("filemap_fault", "faults on mapped files"),
+/// Where a recorder is, at one of these functions and tracepoints, and what it sees there.
+const SEEN_AT: [(&[&str], &str); 7] = [
+    (&["generic_write_checks"], "writes"),
+    (&["vfs_fsync_range"], "fsync"),
+    (&["truncate_inode_pages_range"], "truncation"),
+    (&["generic_fadvise"], "POSIX_FADV_DONTNEED"),
+    (
+        &["filemap_fault", "mm_filemap_fault"],
+        "faults on mapped files",
+    ),
+    (
+        &["filemap_map_pages"],
+        "faults on pages of mapped files that are cached",
+    ),
+    (&["proc_sys_call_handler"], "writes of tunables"),
 ];
 
 /// A recording.
@@ -43,6 +51,9 @@ pub(crate) struct Document {
     pub(super) memory: Memory,
     /// Those with the most bytes first.
     pub(super) groups: Vec<Group>,
+    /// Tunables that were written meanwhile, and by whom.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) written_tunables: Vec<WrittenTunable>,
     /// What is not in it, and why.
     pub(super) missing: Vec<String>,
 }
@@ -50,6 +61,15 @@ pub(crate) struct Document {
 impl Shape for Document {
     const NAME: &'static str = "recording";
     const VERSION: u32 = 1;
+}
+
+/// A tunable that was written.
+#[derive(Debug, JsonSchema, Serialize)]
+pub(super) struct WrittenTunable {
+    pub(super) tunable: String,
+    /// The name of the task.
+    pub(super) program: String,
+    pub(super) times: u64,
 }
 
 /// A control group.
@@ -140,6 +160,7 @@ impl Document {
             all: shown.figures(&found.all),
             memory: shown.memory(&found.curve),
             groups: found.groups.iter().map(|it| shown.group(it)).collect(),
+            written_tunables: written_tunables(&observed),
             missing: missing(study, &observed, &found),
             kernel: observed.kernel,
             by: observed.by,
@@ -211,6 +232,15 @@ fn seconds(time: Nanos) -> f64 {
     time.0 as f64 / Nanos::SECOND.0 as f64
 }
 
+fn written_tunables(observed: &Observed) -> Vec<WrittenTunable> {
+    let all = observed.writers.iter().map(|it| WrittenTunable {
+        tunable: it.tunable.clone(),
+        program: it.program.clone(),
+        times: it.times,
+    });
+    all.collect()
+}
+
 /// What is not in a recording, and why.
 fn missing(study: &Study, observed: &Observed, found: &Footprint) -> Vec<String> {
     let cut = study.recorded.cut.iter();
@@ -233,8 +263,8 @@ fn missing(study: &Study, observed: &Observed, found: &Footprint) -> Vec<String>
             "the control groups of {tasks}, which had ended or were too many"
         ));
     }
-    let seen = |function: &str| observed.by.split(", ").any(|it| it == function);
-    let unseen = SEEN_AT.iter().filter(|(function, _)| !seen(function));
+    let seen = |places: &[&str]| observed.by.split(", ").any(|it| places.contains(&it));
+    let unseen = SEEN_AT.iter().filter(|(places, _)| !seen(places));
     let unseen: Vec<&str> = unseen.map(|(_, what)| *what).collect();
     if !unseen.is_empty() {
         lines.push(format!(

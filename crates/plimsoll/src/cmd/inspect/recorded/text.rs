@@ -28,8 +28,12 @@ pub(super) fn text(document: &Document, all: bool, width: usize) -> String {
         who(document, limits, width),
         memory(document, width),
         over_time(document, width),
+        written_tunables(document, width),
         missing(document, width),
     ]
+    .into_iter()
+    .filter(|part| !part.is_empty())
+    .collect::<Vec<_>>()
     .join("\n")
 }
 
@@ -216,14 +220,34 @@ fn over_time(document: &Document, width: usize) -> String {
     columns.to_text(width)
 }
 
+/// Settings that did not stay as they were when it began.
+fn written_tunables(document: &Document, width: usize) -> String {
+    let written = document.written_tunables.iter();
+    let lines: Vec<String> = written
+        .map(|it| {
+            let times = counted(it.times, "time");
+            format!("{} by {}, {times}", it.tunable, it.program)
+        })
+        .collect();
+    match lines.is_empty() {
+        true => String::new(),
+        false => below("Tunables that were written meanwhile", &lines, width),
+    }
+}
+
 fn missing(document: &Document, width: usize) -> String {
-    let lines = document.missing.iter().map(|line| {
+    below("Not in it", &document.missing, width)
+}
+
+/// Lines below a title.
+fn below(title: &str, lines: &[String], width: usize) -> String {
+    let lines = lines.iter().map(|line| {
         let line = wrapped(line, width.saturating_sub(2));
         line.lines()
             .map(|line| format!("  {line}\n"))
             .collect::<String>()
     });
-    format!("{}\n{}", bold("Not in it"), lines.collect::<String>())
+    format!("{}\n{}", bold(title), lines.collect::<String>())
 }
 
 /// "9999", "12k", "34M".
