@@ -151,6 +151,9 @@ fn a_large_server_is_slowed_by_a_file_larger_than_the_free_memory_under_the_old_
     assert!(today > 95.0, "today {today}");
     assert!(half > 99.0, "what fits costs nothing: {half}");
     assert!(limit < today - 10.0, "the limit alone: {limit} of {today}");
-    assert!(old < 80.0 && ten < 82.0, "the old rules: {old}, at 10 {ten}");
+    assert!(
+        old < 80.0 && ten < 82.0,
+        "the old rules: {old}, at 10 {ten}"
+    );
     assert!(zero > 98.0, "swappiness 0: {zero}");
 }

@@ -91,6 +91,11 @@ impl State {
         release.unwrap_or_default().trim().to_string()
     }
 
+    /// When the groups of a run were made, since its ticks began: before it rested.
+    pub(crate) fn groups_made(&self) -> Nanos {
+        self.ready.saturating_sub(self.ticks)
+    }
+
     /// Seconds of its clock that ended while it rested.
     pub(crate) fn seconds_of_rest(&self) -> u64 {
         let seconds = |uptime: Nanos| uptime.saturating_sub(self.ticks).0 / Nanos::SECOND.0;
