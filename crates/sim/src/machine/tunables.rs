@@ -216,12 +216,10 @@ impl Tunables {
         if let Some(Tunable { values, .. }) = tunable {
             return refuse(alloc::format!("expected {values}"));
         }
-        if let Some(older) = OLDER.iter().find(|older| older.name == name)
-            && value != Older::NONE
-            && !older.values().iter().any(|known| known == value)
-        {
-            let values = older.values().join("\", \"");
-            let none = Older::NONE;
+        let older = OLDER.iter().find(|older| older.name == name);
+        let older = older.filter(|_| value != Older::NONE).map(Older::values);
+        if let Some(values) = older.filter(|known| !known.iter().any(|one| one == value)) {
+            let (values, none) = (values.join("\", \""), Older::NONE);
             return refuse(alloc::format!("expected \"{values}\" or \"{none}\""));
         }
         if is_of_ksm(name)
