@@ -25,8 +25,8 @@ pub struct Cost {
 const COSTS: [(&str, u32, Option<u32>); 12] = [
     ("min-free-kbytes", 840, Some(80)),
     ("memory-hogs", 300, Some(20)),
-    ("memory-hogs-full-size", 440, None),
-    ("memory-hogs-writing", 190, Some(35)),
+    ("memory-hogs-full-size", 820, None),
+    ("memory-hogs-writing", 200, Some(90)),
     ("usb-copy", 60, Some(7)),
     ("cache-ceiling", 430, Some(28)),
     ("working-set", 180, Some(14)),
