@@ -134,16 +134,26 @@ fn proactive_reclaim_saves_cold_memory_and_costs_little() {
 }
 
 /// Published: an application server's throughput beside a file of growing size is flat up to 16 GB,
-/// then falls. That it falls by up to 40 % is not shown: the study says why.
+/// then falls by nearly 40 %; a swappiness of 0 protects it, 10 hardly. Here it falls with the dirty
+/// limit and the balance of those kernels, and not with today's: `docs/backup-loss.md`.
 #[test]
-fn a_large_server_is_slowed_by_backups_larger_than_the_free_memory_only() {
+fn a_large_server_is_slowed_by_a_file_larger_than_the_free_memory_under_the_old_dirty_limit() {
     let study = plimsoll_lab::find::find("memory-hogs-full-size").expect("the built-in study");
-    let arms = ["no backup", "8 GiB", "16 GiB", "32 GiB", "128 GiB"];
-    for kernel in ["6.1", "6.12"] {
-        let [none, half, all, twice, eight] = medians(&study, kernel, arms, &["kept"])[0];
-        let flat = [half, all].iter().all(|kept| *kept > 0.994 * none);
-        assert!(flat, "{kernel}: {half}, {all} of {none}");
-        assert!(twice < 0.998 * none, "{kernel}: {twice} of {none}");
-        assert!(eight < 0.995 * twice, "{kernel}: {eight} after {twice}");
-    }
+    let arms = [
+        "64 GiB",
+        "8 GiB, limit and balance",
+        "64 GiB, limit and balance",
+        "limit before 3.14",
+        "limit and balance, swappiness 0",
+        "limit and balance, swappiness 10",
+    ];
+    let [today, half, old, limit, zero, ten] = medians(&study, "6.1", arms, &["kept"])[0];
+    assert!(today > 95.0, "today {today}");
+    assert!(half > 99.0, "what fits costs nothing: {half}");
+    assert!(limit < today - 10.0, "the limit alone: {limit} of {today}");
+    assert!(
+        old < 80.0 && ten < 82.0,
+        "the old rules: {old}, at 10 {ten}"
+    );
+    assert!(zero > 98.0, "swappiness 0: {zero}");
 }

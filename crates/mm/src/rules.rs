@@ -6,6 +6,7 @@
 //! release first and those of others after them.
 
 mod mechanism;
+mod older;
 mod table;
 
 use crate::formula::available::Rule as Available;
@@ -15,6 +16,7 @@ use crate::formula::watermarks::Steps;
 use crate::release::Span;
 
 pub use mechanism::{Mechanism, Mechanisms, has};
+pub use older::{OLDER, Older};
 pub use table::TABLE;
 
 /// One way in which a figure is made.

@@ -14,6 +14,10 @@ pub const BUILT_IN: &[(&str, &str)] = &[
         "memory-hogs-full-size",
         include_str!("../../../studies/memory-hogs-full-size.toml"),
     ),
+    (
+        "memory-hogs-writing",
+        include_str!("../../../studies/memory-hogs-writing.toml"),
+    ),
     ("usb-copy", include_str!("../../../studies/usb-copy.toml")),
     (
         "cache-ceiling",

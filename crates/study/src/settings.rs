@@ -1,6 +1,7 @@
 //! Settings in a study: tunable names and the values that are written, checked by the catalogue.
 
 use mm::catalogue::{self, SettingError, Tunable};
+use mm::rules::OLDER;
 use mm::settings::{Setting, Settings};
 
 use super::names::{Kind, Names};
@@ -8,10 +9,6 @@ use super::node::Node;
 use super::source::StudyError;
 use crate::measure::Unit;
 use mm::suggest;
-
-/// What the model has besides the kernel's tunables: name, and the values it takes. They choose a
-/// kernel that is no longer to be had.
-const OF_THE_MODEL: &[(&str, &[&str])] = &[("model.kswapd", &["before 3.11"])];
 
 /// Reads `{ "vm.swappiness" = "10", … }`, in the order of the text.
 pub(super) fn settings(node: &Node<'_>, names: &Names) -> Result<Settings, StudyError> {
@@ -49,16 +46,18 @@ fn is_of_the_model(
     node: &Node<'_>,
     model_only: bool,
 ) -> Result<bool, StudyError> {
-    let Some((name, values)) = OF_THE_MODEL.iter().find(|own| own.0 == setting.tunable) else {
+    let Some(older) = OLDER.iter().find(|older| older.name == setting.tunable) else {
         return Ok(false);
     };
+    let name = older.name;
     if !model_only {
         let what = format!("{name} is a setting of the model, not of a kernel");
         return Err(node.error(what, "give the arm `model-only = true`"));
     }
-    if !values.contains(&setting.value.as_str()) {
+    let values = older.values();
+    if !values.contains(&setting.value) {
         let what = format!("{name} = \"{}\"", setting.value);
-        let way_out = suggest::way_out(&setting.value, values.iter().copied());
+        let way_out = suggest::way_out(&setting.value, values.iter().map(String::as_str));
         return Err(node.error(what, way_out));
     }
     Ok(true)

@@ -17,6 +17,7 @@ pub mod protection;
 pub mod readahead;
 pub mod reserve;
 pub mod scan_balance;
+pub mod scan_ratio;
 pub mod sharing;
 pub mod throttle;
 pub mod vmstat;

@@ -11,6 +11,10 @@ use crate::zoneinfo::ZoneKind;
 /// Machines below this have transparent huge pages switched off at boot (`hugepage_init`).
 const SMALL: Bytes = Bytes(512 << 20);
 
+/// `MemTotal` has what came after that decision: the image of the initramfs, and the memory of the
+/// kernel's own initialisation. More than they are.
+const LATE: Bytes = Bytes(128 << 20);
+
 /// The most that the two reserves of overcommit are by themselves, in KiB (`init_admin_reserve`,
 /// `init_user_reserve`).
 const RESERVES: [(&str, u64); 2] = [
@@ -125,9 +129,11 @@ impl Snapshot {
         self.zones_are_whole().then(|| ratios.join(" "))
     }
 
+    /// Whether huge pages were off; `None` where what came late decides.
     fn is_small(&self) -> Option<bool> {
         let total = self.meminfo.as_ref()?.mem_total?.bytes();
-        Some(total < SMALL)
+        let late = SMALL.0..SMALL.0 + LATE.0;
+        (!late.contains(&total.0)).then_some(total < SMALL)
     }
 
     fn pages_in_a_huge_page(&self) -> Option<u64> {

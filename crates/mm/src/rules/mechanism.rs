@@ -8,9 +8,25 @@ use super::table::TABLE;
 /// One of them. Its releases and source are in the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mechanism {
-    /// kswapd stops at its goal and trims the scan in proportion. Before, it scanned its whole
-    /// share of every list, and more of it with every pass.
+    /// kswapd stops at its goal, trims the scan in proportion and never scans whole lists at once.
+    /// Before, it scanned its whole share of every list, and more of it with every pass, up to all
+    /// of it, until the passes had got a batch; then it began again with the smallest share.
     KswapdStopsAtGoal,
+    /// A swappiness of 0 spares anonymous memory while there is page cache; before, it weighed it
+    /// as 1.
+    SparesAnonAtZero,
+    /// Where most of the page cache is inactive, only page cache is scanned; before, anonymous
+    /// memory had its share of every scan.
+    SparesAnonBesideCache,
+    /// Dirty pages of files, and those that are being written, go to the active list when reclaim
+    /// meets them; before, to the other end of the inactive one.
+    ActivatesDirtyFiles,
+    /// What reclaim of either kind cost decides how much of it is scanned; before, how many of the
+    /// pages that were looked at were in use.
+    WeighsByCost,
+    /// New anonymous pages, and those that come back from swap, begin on the inactive list and have
+    /// to be used twice there; before, they began on the active one, and one use was enough.
+    AnonBeginsInactive,
     /// Pages scanned in vain weigh on their kind, and pages written 32 times as much.
     CountsRotations,
     /// A device has `bdi/strict_limit` and `max_ratio_fine`.
@@ -83,7 +99,7 @@ pub enum Mechanism {
 
 /// The mechanisms of one kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Mechanisms(u32);
+pub struct Mechanisms(u64);
 
 impl Mechanisms {
     /// Those of a release as `uname -r` says it; of the newest where it cannot be read.
@@ -116,8 +132,8 @@ impl Mechanisms {
     }
 }
 
-const fn bit(mechanism: Mechanism) -> u32 {
-    1 << mechanism as u32
+const fn bit(mechanism: Mechanism) -> u64 {
+    1 << mechanism as u64
 }
 
 /// Whether the kernel of a release has a mechanism.

@@ -208,6 +208,36 @@ pub const TABLE: &[Row] = &[
         "kswapd_shrink_node, 3.11",
     ),
     does(
+        Mechanism::SparesAnonAtZero,
+        v(3, 5),
+        LAST,
+        "avoid swapping out with swappiness==0, 3.5",
+    ),
+    does(
+        Mechanism::SparesAnonBesideCache,
+        v(3, 8),
+        LAST,
+        "only evict file pages when we have plenty, 3.8",
+    ),
+    does(
+        Mechanism::ActivatesDirtyFiles,
+        v(4, 11),
+        LAST,
+        "move dirty pages out of the way until they're flushed, 4.11",
+    ),
+    does(
+        Mechanism::WeighsByCost,
+        v(5, 8),
+        LAST,
+        "balance LRU lists based on relative thrashing, 5.8",
+    ),
+    does(
+        Mechanism::AnonBeginsInactive,
+        v(5, 9),
+        LAST,
+        "protect the workingset on anonymous LRU, 5.9",
+    ),
+    does(
         Mechanism::CountsRotations,
         v(6, 2),
         LAST,

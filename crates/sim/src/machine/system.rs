@@ -82,6 +82,7 @@ impl<'a> System<'a> {
     ) -> Result<Self, Error> {
         let mut memory = memory_after(boot, scenario, costs, scale);
         memory.set_groups(&scenario.workload.cgroups)?;
+        memory.lruvecs.groups_were_made(boot.groups_made());
         let files = files(scenario, &mut memory)?;
         add_swap(scenario, &files, &mut memory)?;
         let kthreads = Kthreads::new(match writes_files(scenario) {

@@ -10,7 +10,7 @@ use mm::capture::Frame;
 use mm::catalogue::{self, Tunable};
 use mm::formula::dirty::Amount;
 use mm::formula::min_free::for_huge_pages;
-use mm::rules::Mechanism;
+use mm::rules::{OLDER, Older};
 use mm::settings::Setting;
 use mm::units::{Bytes, Kib, Nanos, PageSize, Pages};
 use scenario::Scenario;
@@ -42,7 +42,7 @@ impl Tunables {
             let tunable = catalogue::find(name)?;
             Some((name, tunable.value_in(boot.file(path)?)))
         };
-        let variants = VARIANTS.map(|(name, value)| (name, String::from(value)));
+        let variants = variants().map(|(name, value)| (name, String::from(value)));
         Self {
             values: KNOWN
                 .into_iter()
@@ -216,10 +216,11 @@ impl Tunables {
         if let Some(Tunable { values, .. }) = tunable {
             return refuse(alloc::format!("expected {values}"));
         }
-        if name == KSWAPD && ![OLD_KSWAPD, "as calibrated"].contains(&value) {
-            return refuse(alloc::format!(
-                "expected \"{OLD_KSWAPD}\" or \"as calibrated\""
-            ));
+        let older = OLDER.iter().find(|older| older.name == name);
+        let older = older.filter(|_| value != Older::NONE).map(Older::values);
+        if let Some(values) = older.filter(|known| !known.iter().any(|one| one == value)) {
+            let (values, none) = (values.join("\", \""), Older::NONE);
+            return refuse(alloc::format!("expected \"{values}\" or \"{none}\""));
         }
         if is_of_ksm(name)
             && let Err(why) = memory.write_ksm(name, value)
@@ -283,10 +284,13 @@ impl Tunables {
         memory.cpu.rules.page_cluster = number(PAGE_CLUSTER, 3).min(31) as u32;
         memory.cpu.rules.huge_pages = self.huge_pages();
         memory.cpu.rules.oom_kill_allocating_task = number(OOM_KILL_ALLOCATING, 0) != 0;
-        memory.cpu.rules.mechanisms.set(
-            Mechanism::KswapdStopsAtGoal,
-            self.values.get(KSWAPD).map(String::as_str) != Some(OLD_KSWAPD),
-        );
+        for older in OLDER {
+            let value = self.values.get(older.name).map_or("", String::as_str);
+            let mechanisms = &mut memory.cpu.rules.mechanisms;
+            older
+                .of(value)
+                .for_each(|(it, has)| mechanisms.set(it, has));
+        }
         self.switch_lru_gen(memory);
         memory.cpu.rules.floors = match self.number(PROTECTION) {
             Some(1) => Floors {
@@ -370,10 +374,10 @@ fn set_bdi(disk: usize, file: &str, setting: &Setting, memory: &mut Memory) -> R
 
 /// The name of a tunable that the model has a mechanism for.
 fn known(setting: &Setting) -> Result<&'static str, Error> {
-    let mut known = KNOWN.iter().chain(&VARIANTS);
+    let mut known = KNOWN.into_iter().chain(variants());
     let found = known.find(|(name, _)| *name == setting.tunable);
     found
-        .map(|&(name, _)| name)
+        .map(|(name, _)| name)
         .ok_or_else(|| Error::Unsupported {
             what: alloc::format!("the tunable {}", setting.tunable),
             place: setting.to_string(),

@@ -80,7 +80,7 @@ pub(crate) struct Refault {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Row {
     pub(crate) seq: u64,
-    /// When it was made, in nanoseconds.
+    /// When it was made, in nanoseconds since the ticks began.
     pub(crate) born: u64,
     /// Its pages, by kind.
     pub(crate) pages: [u64; 2],
@@ -92,7 +92,7 @@ pub(crate) struct Generations {
     max_seq: u64,
     /// The oldest generation of each kind.
     min_seq: [u64; 2],
-    /// When each generation was made, in nanoseconds.
+    /// When each generation was made, in nanoseconds since the ticks began.
     born: [u64; MOST],
     lists: [[[Ends; ZONES]; 2]; MOST],
     /// Pages by the generation that they name, whichever list they are in.
@@ -101,7 +101,8 @@ pub(crate) struct Generations {
 }
 
 impl Generations {
-    /// As it is at boot: four generations, all empty (`lru_gen_init_lruvec`).
+    /// As it is when its group is made, the root's at boot: four generations, all empty
+    /// (`lru_gen_init_lruvec`).
     pub(crate) fn new(now: u64) -> Self {
         Self {
             max_seq: LEAST + 1,
@@ -128,7 +129,7 @@ impl Generations {
         })
     }
 
-    /// When the oldest generation of a kind was made, in nanoseconds.
+    /// When the oldest generation of a kind was made, in nanoseconds since the ticks began.
     pub(crate) fn oldest_born(&self, kind: Kind) -> u64 {
         self.born[slot(self.min_seq[kind as usize])]
     }

@@ -12,6 +12,7 @@ use crate::mm::lru_gen::Place;
 use crate::mm::lruvec::state::{Lruvecs, ROOT, Stats};
 use crate::mm::page_alloc::zone::Zones;
 use crate::mm::page_writeback::state::Writeback;
+use crate::rules::Rules;
 use crate::sched::cpu::Cpu;
 
 impl Lruvecs {
@@ -190,7 +191,8 @@ impl Lruvecs {
         page: PageId,
     ) {
         let kind = folios.kind(page);
-        let active = folios.is_reading(page) && folios.has(page, Flag::Active);
+        let refault = folios.is_reading(page) && folios.has(page, Flag::Active);
+        let active = refault || cpu.rules.begins_active(folios, page);
         if cpu.rules.lru_gen.enabled {
             // What a fault brings in is young, and so is what it reads ahead.
             let place = match active || kind == Kind::Anon {
@@ -204,6 +206,33 @@ impl Lruvecs {
             false => kind.inactive(),
         };
         self.add_to_list(cpu, zones, folios, page, lru);
+        self.note_recent(cpu, folios.group(page), kind, 1, u64::from(active));
+    }
+
+    /// Notes pages that came to a list or were looked at, and those of them that are in use
+    /// (`update_page_reclaim_stat`, before 5.8).
+    pub(crate) fn note_recent(
+        &mut self,
+        cpu: &Cpu,
+        group: usize,
+        kind: Kind,
+        scanned: u64,
+        rotated: u64,
+    ) {
+        if !cpu.rules.has(Mechanism::WeighsByCost) {
+            let recent = &mut self[group].recent;
+            recent.note(kind == Kind::File, scanned, rotated);
+        }
+    }
+}
+
+impl Rules {
+    /// Whether a new page begins on the active list: before 5.9 an anonymous one that a fault maps.
+    /// One that is read from swap waits for the fault on the inactive list.
+    fn begins_active(&self, folios: &Folios, page: PageId) -> bool {
+        !self.has(Mechanism::AnonBeginsInactive)
+            && folios.kind(page) == Kind::Anon
+            && !folios.has(page, Flag::Unmapped)
     }
 }
 

@@ -91,6 +91,11 @@ impl State {
         release.unwrap_or_default().trim().to_string()
     }
 
+    /// When the groups of a run were made, since its ticks began: before it rested.
+    pub(crate) fn groups_made(&self) -> Nanos {
+        self.ready.saturating_sub(self.ticks)
+    }
+
     /// Seconds of its clock that ended while it rested.
     pub(crate) fn seconds_of_rest(&self) -> u64 {
         let seconds = |uptime: Nanos| uptime.saturating_sub(self.ticks).0 / Nanos::SECOND.0;
@@ -150,8 +155,8 @@ fn of_one_node(boots: &[Boot], memory: Bytes) -> Result<State, Error> {
         let [near, far] = [boot, other].map(|boot| boot.memory.0.abs_diff(memory.0));
         mix(&mut state, &towards, near, near + far);
     }
-    decide_on_huge_pages(&mut state, boots);
     let late = late_pages(boots);
+    decide_on_huge_pages(&mut state, boots, late);
     set_batches(&mut state.layout, late);
     let mut nearest_first: Vec<&Boot> = boots.iter().collect();
     nearest_first.sort_by_key(distance);
@@ -226,10 +231,11 @@ fn mix(state: &mut State, towards: &State, near: u64, whole: u64) {
     }
 }
 
-/// A kernel has huge pages off where it boots with less than 512 MiB (`hugepage_init`), as a
-/// calibrated one of its side has or has not.
-fn decide_on_huge_pages(state: &mut State, boots: &[Boot]) {
-    let managed: u64 = state.layout.iter().map(|zone| zone.managed.0).sum();
+/// A kernel has huge pages off where it boots with less than 512 MiB, before the late pages come
+/// (`hugepage_init`), as a calibrated one of its side has or has not.
+fn decide_on_huge_pages(state: &mut State, boots: &[Boot], late: Pages) {
+    let early = early_sizes(&state.layout, late);
+    let managed: u64 = early.iter().map(|zone| zone.managed.0).sum();
     let has_them = managed >= LEAST_FOR_HUGE_PAGES;
     let mut choices = boots.iter().filter_map(|boot| {
         let text = boot.capture.frames.first()?.file(HUGE_PAGES_ENABLED)?;

@@ -42,6 +42,7 @@ impl Lruvecs {
     ) {
         self.take_from_list(cpu, zones, folios, page);
         self.add_active(cpu, zones, folios, groups, page);
+        self.note_recent(cpu, folios.group(page), folios.kind(page), 1, 1);
         cpu.spent += cpu.costs.activate_ps;
     }
 

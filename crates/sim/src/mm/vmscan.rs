@@ -57,13 +57,8 @@ impl Memory {
             return self.generations_step(pass);
         }
         let Some(mut scan) = pass.scan.take().or_else(|| {
-            self.lruvecs.next_scan(
-                &mut self.cpu,
-                &self.zones,
-                &mut self.groups,
-                &self.swap,
-                pass,
-            )
+            let (lruvecs, groups) = (&mut self.lruvecs, &mut self.groups);
+            lruvecs.next_scan(&mut self.cpu, &self.zones, groups, &self.swap, pass)
         }) else {
             return Progress::Done;
         };
@@ -209,14 +204,15 @@ impl Lruvecs {
                 anon: may(Kind::Anon),
                 file: may(Kind::File),
             },
-            no_cache_trim: control.no_cache_trim,
+            no_cache_trim: control.no_cache_trim
+                || !cpu.rules.has(Mechanism::SparesAnonBesideCache),
             costs: lruvec.cost,
         }
     }
 
     /// The scan of the pass's next group.
     fn next_scan(
-        &self,
+        &mut self,
         cpu: &mut Cpu,
         zones: &Zones,
         groups: &mut Groups,
@@ -224,19 +220,23 @@ impl Lruvecs {
         pass: &mut Pass,
     ) -> Option<Scan> {
         let group = groups.next_group(cpu, pass)?;
-        Some(self.begin_scan(zones, groups, swap, pass, group))
+        Some(self.begin_scan(cpu, zones, groups, swap, pass, group))
     }
 
     /// How far each of a group's lists is scanned (`get_scan_count`).
     fn begin_scan(
-        &self,
+        &mut self,
+        cpu: &Cpu,
         zones: &Zones,
         groups: &Groups,
         swap: &Swap,
         pass: &mut Pass,
         group: usize,
     ) -> Scan {
-        let balance = groups.balance(swap, pass, group);
+        let mut balance = groups.balance(swap, pass, group);
+        if matches!(balance, Balance::Fractions(_)) && !cpu.rules.has(Mechanism::WeighsByCost) {
+            balance = self.balance_by_use(cpu, group, &pass.control);
+        }
         let control = &mut pass.control;
         control.low_skipped |= !control.low_too && groups.is_kept_by_low(control.target, group);
         let mut left = [0; 4];
@@ -264,6 +264,26 @@ impl Lruvecs {
             scanned: 0,
             reclaimed: 0,
         }
+    }
+
+    /// Both kinds by how few of their pages are in use, but at priority 0 all of both
+    /// (`get_scan_ratio`).
+    fn balance_by_use(&mut self, cpu: &Cpu, group: usize, control: &Control) -> Balance {
+        let spares_at_zero = cpu.rules.has(Mechanism::SparesAnonAtZero);
+        if control.priority == 0 && !(spares_at_zero && control.swappiness == 0) {
+            return Balance::Equal;
+        }
+        let lruvec = &mut self[group];
+        let size = |kind: Kind| {
+            let of = |lru: Lru| lruvec.lists[lru as usize].len();
+            Pages(of(kind.inactive()) + of(kind.active()))
+        };
+        let lists = Both {
+            anon: size(Kind::Anon),
+            file: size(Kind::File),
+        };
+        lruvec.recent.fade(lists);
+        Balance::Fractions(lruvec.recent.fractions(control.swappiness, spares_at_zero))
     }
 
     /// Pages of a list that lie in the zones up to `highest`. How many of a zone's pages are which

@@ -3,6 +3,8 @@
 pub(crate) mod shadow_nodes;
 pub(crate) mod state;
 
+use mm::rules::Mechanism;
+
 use crate::mm::folio::Folios;
 use crate::mm::folio::{Flag, PageId, State};
 use crate::mm::lru::Kind;
@@ -76,6 +78,9 @@ impl Memory {
                 shadow,
                 workingset,
             );
+        }
+        if kind == Kind::Anon && !self.cpu.rules.has(Mechanism::AnonBeginsInactive) {
+            return;
         }
         let (evicted_by, age) = self.lruvecs.unpack_shadow(shadow);
         *self.cpu.count_refault(kind) += 1;

@@ -23,9 +23,14 @@ impl Clock {
         }
     }
 
+    /// Time since the ticks began, at a time of the run.
+    pub(crate) fn ticking(self, now: Nanos) -> Nanos {
+        self.before + now
+    }
+
     /// `jiffies` at a time of the run.
     pub(crate) fn jiffies(self, now: Nanos) -> u64 {
-        INITIAL_JIFFIES + (self.before + now).0 / TICK.0
+        INITIAL_JIFFIES + self.ticking(now).0 / TICK.0
     }
 
     /// The first time after `now` that is this many times `period` after the first tick.

@@ -1,6 +1,7 @@
 //! The names of what the model has a mechanism for, and the kernel's files.
 
 use mm::catalogue::path_of;
+use mm::rules::{OLDER, Older};
 
 pub(super) const MIN_FREE: &str = "vm.min_free_kbytes";
 pub(super) const SCALE_FACTOR: &str = "vm.watermark_scale_factor";
@@ -24,7 +25,6 @@ pub(super) const CLEAN_LOW: &str = "vm.clean_low_ratio";
 pub(super) const CLEAN_MIN: &str = "vm.clean_min_ratio";
 pub(super) const OVERCOMMIT_HUGEPAGES: &str = "vm.nr_overcommit_hugepages";
 pub(super) const NR_HUGEPAGES: &str = "vm.nr_hugepages";
-pub(super) const KSWAPD: &str = "model.kswapd";
 pub(super) const ADVISOR: &str = "ksm.advisor_mode";
 
 /// How much of the dentries and inodes that nobody uses a pass of reclaim asks for. The model has
@@ -81,14 +81,15 @@ const fn with_files<const N: usize>(names: [&'static str; N]) -> [(&'static str,
 }
 
 /// What the model has whatever the calibrated kernel lacks, and the value that changes nothing:
-/// le9uo's floors, and kswapd as it was before 3.11.
-pub(super) const VARIANTS: [(&str, &str); 5] = [
+/// le9uo's floors, and parts of the kernel as older releases had them.
+pub(super) fn variants() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let older = OLDER.iter().map(|older| (older.name, Older::NONE));
+    FLOORS.into_iter().chain(older)
+}
+
+const FLOORS: [(&str, &str); 4] = [
     (PROTECTION, "0"),
     (ANON_MIN, "15"),
     (CLEAN_LOW, "0"),
     (CLEAN_MIN, "15"),
-    (KSWAPD, "as calibrated"),
 ];
-
-/// The value of [`KSWAPD`] that brings the old one back.
-pub(super) const OLD_KSWAPD: &str = "before 3.11";

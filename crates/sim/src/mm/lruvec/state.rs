@@ -11,6 +11,7 @@ use core::ops::Index;
 use core::ops::IndexMut;
 use core::slice;
 use mm::formula::scan_balance::Costs;
+use mm::formula::scan_ratio::Recent;
 use mm::units::Nanos;
 
 use crate::mm::folio::PageId;
@@ -74,6 +75,8 @@ pub(crate) struct Lruvec {
     pub(crate) stats: Stats,
     /// What reclaiming each kind has cost of late (`anon_cost`, `file_cost`).
     pub(crate) cost: Costs,
+    /// What came of the pages of each kind before costs decided.
+    pub(crate) recent: Recent,
 }
 
 /// The groups' lists, the root's first, parents before children.

@@ -3,6 +3,8 @@
 use alloc::vec::Vec;
 use core::ops::Range;
 
+use mm::rules::Mechanism;
+
 use crate::block::disk::{Direction, Request};
 use crate::mm::folio::Folios;
 use crate::mm::folio::{Flag, PageId, State};
@@ -93,12 +95,28 @@ impl Memory {
         self.folios.set(page, Flag::Accessed);
         let cost = self.cpu.costs.swap_in_ps;
         self.lruvecs.pay_for_new_page(&mut self.cpu, cost);
+        self.activate_swapped_in(page);
         let busy = matches!(self.folios.state(page), State::Writing);
         if !busy && (write || self.swap.is_half_full()) {
             self.leave_swap_cache(page);
             self.folios.set(page, Flag::Dirty);
         } else if write {
             self.folios.set(page, Flag::Dirty);
+        }
+    }
+
+    /// Before 5.9 a fault activates what it brings in from swap.
+    fn activate_swapped_in(&mut self, page: PageId) {
+        let rules = &self.cpu.rules;
+        let is_old = !rules.has(Mechanism::AnonBeginsInactive) && !rules.lru_gen.enabled;
+        if is_old && self.folios.state(page) == State::Inactive {
+            self.lruvecs.activate(
+                &mut self.cpu,
+                &mut self.zones,
+                &mut self.folios,
+                &mut self.groups,
+                page,
+            );
         }
     }
 

@@ -80,6 +80,7 @@ impl Zones {
             priority: DEF_PRIORITY,
             is_new: true,
             reclaimed: 0,
+            since_it_began: 0,
             trim_failed: false,
             no_cache_trim: false,
             pass: None,

@@ -9,17 +9,25 @@ mod shrink_many;
 mod walk;
 
 use mm::rules::Mechanism;
+use mm::units::Nanos;
 
 use crate::mm::folio::{Flag, Folios, PageId, State};
 use crate::mm::lru::Kind;
 use crate::mm::lru::Lru;
 use crate::mm::lru_gen::{Generations, Place, Shadow};
-use crate::mm::lruvec::state::Lruvecs;
+use crate::mm::lruvec::state::{Lruvecs, ROOT};
 use crate::mm::page_alloc::zone::Zones;
 use crate::mm::workingset::GROUP_BITS;
 use crate::sched::cpu::Cpu;
 
 impl Lruvecs {
+    /// The groups' generations are as old as the groups; the root's are as old as the ticks.
+    pub(crate) fn groups_were_made(&mut self, at: Nanos) {
+        for group in ROOT + 1..self.len() {
+            self[group].generations = Generations::new(at.0);
+        }
+    }
+
     /// Moves all pages to the other kind of lists (`lru_gen_change_state`).
     pub(crate) fn set_lru_gen_enabled(
         &mut self,

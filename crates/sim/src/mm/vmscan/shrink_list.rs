@@ -3,6 +3,8 @@
 
 mod unused;
 
+use mm::rules::Mechanism;
+
 use crate::mm::folio::Folios;
 use crate::mm::folio::{Flag, PageId};
 use crate::mm::ksm::share::Shares;
@@ -27,6 +29,8 @@ pub(crate) struct Shrunk {
     /// Pages of zones that are not reclaimed; the counters of scans have them too.
     pub(crate) skipped: u64,
     pub(crate) reclaimed: u64,
+    /// Pages that went to the active list.
+    pub(crate) activated: u64,
     /// Pages on their way to swap.
     pub(crate) written: u64,
     /// Those of the scanned pages that were being read.
@@ -111,6 +115,8 @@ impl Memory {
             done.written,
             scanned - done.reclaimed,
         );
+        self.lruvecs
+            .note_recent(&self.cpu, group, kind, done.scanned, done.activated);
         self.groups
             .count_reclaim(&mut self.cpu, control.reclaimer, group, kind, done);
         done
@@ -119,7 +125,7 @@ impl Memory {
     /// Moves pages from the tail of an active list to the head of the inactive one, whether they
     /// were used or not; that they were is forgotten.
     pub(crate) fn shrink_active(&mut self, group: usize, lru: Lru, pages: u64, highest: usize) {
-        let mut done = 0;
+        let (mut done, mut used) = (0, 0);
         let mut left = self.lruvecs[group].lists[lru as usize].len();
         while done < pages && left > 0 {
             let Some(page) = self.lruvecs[group].lists[lru as usize].tail() else {
@@ -131,6 +137,7 @@ impl Memory {
                 continue;
             }
             self.cpu.spent += self.cpu.costs.deactivate_ps;
+            used += u64::from(self.folios.has(page, Flag::Accessed));
             match self.objects.huge_first(page) {
                 Some(first) => {
                     (first..first + HUGE_PAGES as PageId).for_each(|page| {
@@ -150,6 +157,11 @@ impl Memory {
         if self.cpu.current.reclaiming == ROOT {
             self.cpu.events.pgrefill += done;
         }
+        let kind = match lru {
+            Lru::ActiveAnon | Lru::InactiveAnon => Kind::Anon,
+            Lru::ActiveFile | Lru::InactiveFile => Kind::File,
+        };
+        self.lruvecs.note_recent(&self.cpu, group, kind, done, used);
         self.cpu.events.pgdeactivate += done;
         let stat = self.groups.stat(group);
         stat.pgrefill += done;
@@ -219,6 +231,7 @@ impl Memory {
                     .add_to_list(&self.cpu, &mut self.zones, &mut self.folios, page, list);
             }
             Verdict::Activate => {
+                done.activated += 1;
                 self.cpu.spent += self.cpu.costs.rotate_ps;
                 self.lruvecs.add_active(
                     &mut self.cpu,
@@ -237,14 +250,19 @@ impl Memory {
     fn check_page(&mut self, page: PageId, done: &mut Shrunk) -> Verdict {
         let (cpu, folios) = (&mut self.cpu, &mut self.folios);
         self.writeback.note_dirty(folios, page, done);
+        let out_of_the_way = match cpu.rules.has(Mechanism::ActivatesDirtyFiles) {
+            true => Verdict::Activate,
+            false => Verdict::Keep,
+        };
         if self.writeback.is_writing(page) {
             self.writeback.waits_for_writeback(cpu, folios, page);
-            return Verdict::Activate;
+            return out_of_the_way;
         }
         match folios.check_references(&self.objects, &self.rmap, &self.ksm.shares, page) {
             Verdict::Reclaim if self.writeback.waits_for_writeback(cpu, folios, page) => {
-                Verdict::Activate
+                out_of_the_way
             }
+            Verdict::Keep if one_use_is_enough(cpu, folios, page) => Verdict::Activate,
             verdict => verdict,
         }
     }
@@ -310,6 +328,11 @@ impl Memory {
             }
         }
     }
+}
+
+/// Before 5.9 an anonymous page that was used goes to the active list at once.
+fn one_use_is_enough(cpu: &Cpu, folios: &Folios, page: PageId) -> bool {
+    !cpu.rules.has(Mechanism::AnonBeginsInactive) && folios.kind(page) == Kind::Anon
 }
 
 impl Lruvecs {

@@ -157,7 +157,7 @@ pub(crate) enum Nap {
     Until(Nanos),
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Balancing {
     /// The zones up to this one are reclaimed and have to be balanced.
     pub(crate) highest: usize,
@@ -169,6 +169,8 @@ pub(crate) struct Balancing {
     /// No pass has begun yet.
     pub(crate) is_new: bool,
     pub(crate) reclaimed: u64,
+    /// Pages since it was last at the first priority, where that counts: before 3.11.
+    pub(crate) since_it_began: u64,
     /// A pass that went for the page cache alone got nothing; and that was reason to begin again.
     pub(crate) trim_failed: bool,
     pub(crate) no_cache_trim: bool,
@@ -208,7 +210,7 @@ impl Balancing {
 
     /// Accounts a pass and chooses the next priority (the loop of `balance_pgdat`); false when the
     /// last one is done. The priority falls when this pass scanned less than the goal, or freed
-    /// nothing; before 3.11 it always did.
+    /// nothing.
     pub(crate) fn finish_pass(&mut self, pass: &Pass, rules: &Rules) -> bool {
         let stays = self.for_boosts > 0 && self.priority == BOOST_PRIORITY;
         self.reclaimed += pass.reclaimed;
@@ -217,12 +219,26 @@ impl Balancing {
         if self.for_boosts > 0 && pass.reclaimed == 0 {
             return false;
         }
-        let falls =
-            pass.scanned < pass.control.goal && !stays || !rules.has(Mechanism::KswapdStopsAtGoal);
+        if !rules.has(Mechanism::KswapdStopsAtGoal) {
+            return self.falls_until_a_batch(pass.reclaimed);
+        }
+        let falls = pass.scanned < pass.control.goal && !stays;
         if falls || pass.reclaimed == 0 {
             self.priority -= 1;
         }
         self.priority >= 1 || rules.has(Mechanism::KswapdRetries) && self.begins_anew()
+    }
+
+    /// Before 3.11 the priority fell with every pass, to 0, and a batch was reason to begin again.
+    fn falls_until_a_batch(&mut self, reclaimed: u64) -> bool {
+        self.since_it_began += reclaimed;
+        if self.since_it_began >= BATCH {
+            (self.priority, self.since_it_began) = (DEF_PRIORITY, 0);
+            return true;
+        }
+        let goes_on = self.priority > 0;
+        self.priority = self.priority.saturating_sub(1);
+        goes_on
     }
 
     /// Whether a run that went through all priorities in vain begins again, as it went for the page

@@ -1,5 +1,7 @@
 //! Scans of the classic lists.
 
+mod older;
+
 use mm::rules::Mechanism;
 
 use super::*;
@@ -59,10 +61,9 @@ fn before_3_11_kswapd_scanned_its_whole_share() {
 fn of_two_types_the_smaller_is_dropped_and_the_larger_trimmed_in_proportion() {
     let mut memory = Memory::with_zone(100, 1);
     let mut pass = memory.begin_pass(Control::new(Reclaimer::Kswapd, 0, 60));
-    let mut scan =
-        memory
-            .lruvecs
-            .begin_scan(&memory.zones, &memory.groups, &memory.swap, &mut pass, ROOT);
+    let (cpu, zones, groups) = (&memory.cpu, &memory.zones, &memory.groups);
+    let lruvecs = &mut memory.lruvecs;
+    let mut scan = lruvecs.begin_scan(cpu, zones, groups, &memory.swap, &mut pass, ROOT);
     scan.targets = [199, 0, 1000, 0];
     scan.left = [100, 0, 900, 0];
     scan.trim();

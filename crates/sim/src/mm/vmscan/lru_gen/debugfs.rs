@@ -28,7 +28,7 @@ impl Lruvecs {
             let path = &groups.get(group).path;
             let _ = writeln!(text, "memcg {:>5} /{path}\n node {:>5}", group + 1, 0);
             for row in lruvec.generations.rows() {
-                let age = at.0.saturating_sub(row.born) / TICK * 4;
+                let age = cpu.clock.ticking(at).0.saturating_sub(row.born) / TICK * 4;
                 let [anon, file] = row.pages.map(|pages| cpu.real(pages).0);
                 let _ = writeln!(text, " {:>10} {age:>10} {anon:>10}  {file:>10} ", row.seq);
             }

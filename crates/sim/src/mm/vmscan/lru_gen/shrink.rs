@@ -9,7 +9,7 @@ use mm::units::Nanos;
 use crate::mm::folio::Folios;
 use crate::mm::folio::{Flag, PageId, State};
 use crate::mm::lru::Kind;
-use crate::mm::lru_gen::{BATCH, Batch, Place, Wanted};
+use crate::mm::lru_gen::{BATCH, Batch, Generations, Place, Wanted};
 use crate::mm::lruvec::state::Lruvecs;
 use crate::mm::lruvec::state::ROOT;
 use crate::mm::memcontrol::state::Groups;
@@ -327,7 +327,7 @@ impl Memory {
         for group in 0..self.lruvecs.len() {
             let generations = &self.lruvecs[group].generations;
             let budget = generations.budget(swaps);
-            let old = self.cpu.now().0 > generations.oldest_born(Kind::File) + min_ttl.0;
+            let old = generations.is_older_than(min_ttl, &self.cpu);
             let sizable = budget.total >> control.priority > 0 || control.priority == DEF_PRIORITY;
             if min_ttl > Nanos::ZERO && !(old && sizable) {
                 continue;
@@ -397,9 +397,15 @@ impl Lruvecs {
     /// (`lruvec_is_reclaimable`).
     fn is_reclaimable(&self, cpu: &Cpu, group: usize, swaps: bool, priority: u32) -> bool {
         let generations = &self[group].generations;
-        let born = generations.oldest_born(Kind::File);
-        let is_old = cpu.now().0 > born + cpu.rules.lru_gen.min_ttl.0;
+        let is_old = generations.is_older_than(cpu.rules.lru_gen.min_ttl, cpu);
         generations.budget(swaps).total >> priority > 0 && is_old
+    }
+}
+
+impl Generations {
+    /// Whether the oldest generation was made longer ago.
+    fn is_older_than(&self, ttl: Nanos, cpu: &Cpu) -> bool {
+        cpu.clock.ticking(cpu.now()).0 > self.oldest_born(Kind::File) + ttl.0
     }
 }
 

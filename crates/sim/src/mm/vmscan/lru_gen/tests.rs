@@ -7,7 +7,6 @@ use mm::units::Nanos;
 
 use super::*;
 use crate::mm::lru_gen::{BATCH, Batch, Place, Wanted};
-use crate::mm::lruvec::state::ROOT;
 use crate::mm::parts::Memory;
 use crate::mm::swapfile::Backing;
 use crate::mm::vmscan::scan_control::DEF_PRIORITY;

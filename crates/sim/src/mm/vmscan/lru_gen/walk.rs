@@ -67,7 +67,7 @@ impl Walk<'_> {
         if self.cpu.rules.lru_gen.walks {
             self.walk_page_tables(group, swaps);
         }
-        let now = self.cpu.now().0;
+        let now = self.cpu.clock.ticking(self.cpu.now()).0;
         self.lruvecs
             .with_generations(self.zones, self.folios, group, |generations, folios| {
                 generations.age(folios, swaps, now);

@@ -1,8 +1,12 @@
 //! kswapd and the generations: zones, boosts, priorities.
 
+use alloc::vec::Vec;
+
 use mm::rules::Mechanism;
+use scenario::workload::Cgroup;
 
 use super::*;
+use crate::sched::timer::Clock;
 
 /// Two zones of generations with this many pages of a file in each.
 fn with_zones(pages: u64) -> Memory {
@@ -180,6 +184,35 @@ fn kswapd_calls_the_oom_killer_where_all_pages_are_too_young() {
         !memory.zones.kswapd.wants_kill,
         "the oldest generation is old enough"
     );
+}
+
+#[test]
+fn what_is_as_old_as_the_machine_is_old_enough_when_a_run_begins() {
+    let mut memory = Memory::with_cache(10_000, 1000, 8740, 0);
+    memory.lruvecs.set_lru_gen_enabled(
+        &mut memory.cpu,
+        &mut memory.zones,
+        &mut memory.folios,
+        true,
+    );
+    memory.cpu.rules.lru_gen.min_ttl = Nanos::SECOND;
+    memory.cpu.clock = Clock::after(Nanos(3 * Nanos::SECOND.0), Nanos::ZERO);
+    let mut control = Control::new(Reclaimer::Kswapd, 1000, 60);
+    memory.prepare_generations(&mut control, true);
+    assert!(!memory.zones.kswapd.wants_kill, "the root's are of boot");
+}
+
+#[test]
+fn a_groups_generations_are_as_old_as_the_group() {
+    let mut memory = Memory::with_zone(1000, 10);
+    let group = Cgroup {
+        path: "a".into(),
+        files: Vec::new(),
+    };
+    memory.set_groups(&[group]).expect("a group");
+    memory.lruvecs.groups_were_made(Nanos(700));
+    let born = |group: usize| memory.lruvecs[group].generations.oldest_born(Kind::File);
+    assert_eq!([born(ROOT), born(1)], [0, 700]);
 }
 
 #[test]
