@@ -4,7 +4,7 @@
 //! (`[package.metadata.deb]` of `crates/plimsoll/Cargo.toml`) and in `packaging/`. The Debian
 //! package is made by cargo-deb, which writes systemd's scripts; those for rpm, apk and pacman by
 //! nFPM; the archive and the image here. All are dated by the commit, so the same programs make the
-//! same bytes.
+//! same bytes. The page in a browser is in all but the image: it is built for it, or given.
 
 mod date;
 mod image;
@@ -23,7 +23,7 @@ use anyhow::{Context, Result, bail};
 
 use self::place::{Place, folder, hex};
 use crate::tools::Tool;
-use crate::{binary, process, sbom};
+use crate::{binary, page, process, sbom};
 
 const CARGO_DEB: Tool = Tool {
     name: "cargo-deb",
@@ -31,12 +31,22 @@ const CARGO_DEB: Tool = Tool {
     features: &[],
 };
 
-/// `cargo xtask package [--test]`: prints where the packages lie.
+/// `cargo xtask package [--test] [--page FILE]`: prints where the packages lie.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
-    let packages = match arguments {
-        [] => all(&binary::both()?, &Place::usual())?,
-        [flag] if flag == "--test" => test(&binary::both()?)?,
-        _ => bail!("package takes --test or nothing"),
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let (is_test, page) = match arguments[..] {
+        [] => (false, page::make()?),
+        ["--test"] => (true, page::make()?),
+        ["--page", page] => (false, PathBuf::from(page)),
+        ["--test", "--page", page] => (true, PathBuf::from(page)),
+        _ => bail!("package takes --test and --page FILE, in this order, or nothing"),
+    };
+    fs::copy(&page, folder_made()?.join("plimsoll.html"))
+        .with_context(|| format!("{}: no page to package", page.display()))?;
+    let plimsoll = binary::both()?;
+    let packages = match is_test {
+        false => all(&plimsoll, &Place::usual())?,
+        true => test(&plimsoll)?,
     };
     for package in packages {
         println!("{}", package.display());
@@ -58,7 +68,7 @@ fn test(plimsoll: &Path) -> Result<Vec<PathBuf>> {
 
 /// Packages the command, which was built, and what lies beside it, in every form; the sums last.
 fn all(plimsoll: &Path, place: &Place) -> Result<Vec<PathBuf>> {
-    let deb = debian(plimsoll, place)?;
+    let deb = debian(plimsoll, place, &["--variant", list::WITH_PAGE])?;
     let list = list::staged(plimsoll, place)?;
     let mut packages = vec![deb.clone(), deb.with_extension("cdx.json")];
     packages.extend(nfpm::make(&list, place)?);
@@ -68,19 +78,21 @@ fn all(plimsoll: &Path, place: &Place) -> Result<Vec<PathBuf>> {
     Ok(packages)
 }
 
-/// Makes the Debian package, where it usually lies.
+/// Makes the Debian package for the tests on a Debian, where it usually lies: without the page,
+/// whose compiler takes minutes and which none of them opens.
 pub(crate) fn make(plimsoll: &Path) -> Result<PathBuf> {
-    debian(plimsoll, &Place::usual())
+    debian(plimsoll, &Place::usual(), &[])
 }
 
 /// Makes the Debian package, and beside it what it is built from, as a CycloneDX document
 /// (`.cdx.json`).
-fn debian(plimsoll: &Path, place: &Place) -> Result<PathBuf> {
+fn debian(plimsoll: &Path, place: &Place, variant: &[&str]) -> Result<PathBuf> {
     complete(plimsoll)?;
     let mut deb = process::program(CARGO_DEB.installed()?);
     deb.args(["deb", "--no-build", "--strip", "--package", "plimsoll"]);
     deb.args(["--target", triple(plimsoll)?]);
     deb.args(["--deb-revision", place.revision]);
+    deb.args(variant);
     deb.arg("--output").arg(place.folder.join(""));
     deb.env("SOURCE_DATE_EPOCH", date::epoch()?.to_string());
     let output = deb.stderr(Stdio::inherit()).output();
@@ -108,7 +120,7 @@ fn sums(packages: &[PathBuf], place: &Place) -> Result<PathBuf> {
 
 /// Writes the completions that the manifest names.
 fn complete(plimsoll: &Path) -> Result<()> {
-    let folder = folder().join("completions");
+    let folder = folder_made()?.join("completions");
     fs::create_dir_all(&folder)?;
     for (shell, name) in [
         ("bash", "plimsoll.bash"),
@@ -125,6 +137,12 @@ fn complete(plimsoll: &Path) -> Result<()> {
         fs::write(folder.join(name), output.stdout)?;
     }
     Ok(())
+}
+
+fn folder_made() -> Result<PathBuf> {
+    let folder = folder();
+    fs::create_dir_all(&folder)?;
+    Ok(folder)
 }
 
 /// Cargo-deb looks where cargo built for a target that is named: `target/TRIPLE/release`.

@@ -55,8 +55,8 @@ fn module(name: &str) -> PathBuf {
     folder.join(name).with_extension("wasm")
 }
 
-/// Builds the model and puts the file together.
-fn make() -> Result<PathBuf> {
+/// Builds the model and puts the file together; where it lies.
+pub(crate) fn make() -> Result<PathBuf> {
     toolchain::build()?;
     let text = page(&fs::read(wasm())?)?;
     if text.len() > MOST_BYTES {

@@ -13,6 +13,9 @@ use crate::{process, tree};
 /// The manifest's folder, from which its paths begin.
 const MANIFEST: &str = "crates/plimsoll";
 
+/// The variant of the manifest that has the page, too: another compiler makes that.
+pub(super) const WITH_PAGE: &str = "with-page";
+
 /// What all packages say of themselves.
 pub(super) struct List {
     pub(super) version: String,
@@ -42,10 +45,12 @@ pub(super) fn staged(plimsoll: &Path, place: &Place) -> Result<List> {
     let deb = &package["metadata"]["deb"];
     let text = |value: &toml::Value| value.as_str().unwrap_or_default().to_owned();
     let common = &workspace["workspace"]["package"];
-    let assets = deb["assets"].as_array().context("assets")?;
+    let with_page = &deb["variants"][WITH_PAGE]["merge-assets"]["append"];
     let mut files = Vec::new();
-    for asset in assets {
-        files.extend(asset_of(asset, plimsoll).context("assets of the manifest")?);
+    for list in [&deb["assets"], with_page] {
+        for asset in list.as_array().context("assets")? {
+            files.extend(asset_of(asset, plimsoll).context("assets of the manifest")?);
+        }
     }
     files.retain(|(_, to, _)| !to.starts_with("usr/share/lintian/"));
     for (source, to) in [

@@ -73,6 +73,9 @@ const MANAGERS: [Manager; 3] = [
     },
 ];
 
+/// What `plimsoll serve` serves.
+const PAGE: &str = "usr/share/plimsoll/plimsoll.html";
+
 /// What a user may have made, which only a purge takes away.
 const OURS: &str = "etc/plimsoll/guard.toml";
 
@@ -130,6 +133,8 @@ fn unpacked(archive: &Path) -> Result<()> {
     run.arg(&root)
         .args(["/usr/local/bin/plimsoll", "--version"]);
     process::succeed(&mut run)?;
+    let page = PAGE.replace("usr/", "usr/local/");
+    ensure!(root.join(&page).exists(), "{page} is missing");
     Ok(fs::remove_dir_all(root)?)
 }
 
@@ -222,6 +227,7 @@ impl Manager {
         }
         let unit = self.unit.is_none_or(|unit| root.join(unit).exists());
         ensure!(unit, "the guard's unit is missing");
+        ensure!(root.join(PAGE).exists(), "{PAGE} is missing");
         Ok(())
     }
 }

@@ -105,14 +105,43 @@ fn whole(path: &Path) -> Host {
     }
 }
 
+/// How many hosts a place has; `None` where it is an archive, which has to be read for it, or
+/// nothing that [`each`] reads.
+#[must_use]
+pub fn count(path: &Path) -> Option<usize> {
+    if path.is_dir() {
+        return match listing(path).ok()? {
+            Listing::One(_) => Some(1),
+            Listing::Entries(_, _, names) => Some(names.len()),
+        };
+    }
+    let is_archive = || Some(open(path, &Left::of(ALL_EXPANDED)).ok()?.1 == Form::Tar);
+    (path.is_file() && !is_archive()?).then_some(1)
+}
+
 fn in_folder(path: &Path, take: Take<'_>) -> Result<(), EvidenceError> {
+    match listing(path)? {
+        Listing::One(path) => {
+            take(whole(&path));
+        }
+        Listing::Entries(folder, shown, names) => entries(&folder, &shown, names, take),
+    }
+    Ok(())
+}
+
+/// What a folder has.
+enum Listing {
+    One(PathBuf),
+    Entries(Folder, PathBuf, Vec<(OsString, Kind)>),
+}
+
+fn listing(path: &Path) -> Result<Listing, EvidenceError> {
     let mut folder = Folder::at(path)?;
     let mut shown = path.to_owned();
     for _ in 0..DEEPEST {
         let mut names = folder.names(MOST + 1)?;
         if is_machine(&names) {
-            take(whole(&shown));
-            return Ok(());
+            return Ok(Listing::One(shown));
         }
         names.retain(|(name, _)| !name.as_encoded_bytes().starts_with(b"."));
         match &names[..] {
@@ -122,10 +151,7 @@ fn in_folder(path: &Path, take: Take<'_>) -> Result<(), EvidenceError> {
             }
             [] => break,
             _ if names.len() > MOST => return Err(EvidenceError::TooMany(MOST, "hosts")),
-            _ => {
-                entries(&folder, &shown, names, take);
-                return Ok(());
-            }
+            _ => return Ok(Listing::Entries(folder, shown, names)),
         }
     }
     Err(EvidenceError::Hosts("no host lies in it"))

@@ -15,6 +15,7 @@ use rayon::prelude::*;
 
 use super::lint;
 use crate::exit::ExitCode;
+use crate::progress::{Bar, Elsewhere};
 use crate::term;
 
 /// Look at many machines: what is found on how many of them, and which differ from the others
@@ -61,10 +62,12 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let mut fleet = Fleet::default();
     let (give, take) = sync_channel(1);
     let what = args.what;
+    let bar = bar(&what, args.json);
     let read = std::thread::scope(|scope| {
         scope.spawn(move || find(&what, &give));
-        judge_all(take, &mut fleet, args.json)
+        judge_all(take, &mut fleet, (args.json, bar.as_ref()))
     });
+    bar.iter().for_each(Bar::finish);
     read?;
     let document = fleet.document();
     if let Some(path) = &args.html {
@@ -82,6 +85,15 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     out.write_all(text.as_bytes())?;
     out.flush()?;
     Ok(ExitCode::Done)
+}
+
+/// A bar where somebody watches, it is known how many hosts there are, and no lines of JSON go to
+/// the same terminal.
+fn bar(what: &[PathBuf], json: bool) -> Option<Bar> {
+    let is_free = term::is_watched() && !(json && term::terminal().is_some());
+    let count = || what.iter().map(|path| hosts::count(path)).sum();
+    let hosts: usize = is_free.then(count).flatten()?;
+    (hosts > BATCH).then(|| Bar::new(hosts, Elsewhere::Nothing))
 }
 
 fn extent(all: bool) -> Extent {
@@ -116,9 +128,16 @@ fn find(what: &[PathBuf], give: &SyncSender<Vec<Place>>) {
 }
 
 /// Judges what is given; where the answer cannot be written, nothing more is taken.
-fn judge_all(take: Receiver<Vec<Place>>, fleet: &mut Fleet, json: bool) -> anyhow::Result<()> {
+fn judge_all(
+    take: Receiver<Vec<Place>>,
+    fleet: &mut Fleet,
+    (json, bar): (bool, Option<&Bar>),
+) -> anyhow::Result<()> {
     for batch in take {
-        let judged: Vec<Judged> = batch.into_par_iter().map(judge).collect();
+        let judged = batch.into_par_iter().map(judge);
+        let judged: Vec<Judged> = judged
+            .inspect(|_| bar.into_iter().for_each(Bar::step))
+            .collect();
         for judged in judged {
             match judged {
                 Judged::Host(host) => {

@@ -94,6 +94,9 @@ fn the_entries_of_a_folder_are_hosts_and_links_are_not_followed() {
     assert_eq!((hosts, end), (expected.to_vec(), None));
     let (hosts, end) = found(&below.join("b"));
     assert_eq!((hosts, end), (vec![("b".to_owned(), true)], None));
+    let counts = ["", "b", "c", "a.tar", "absent"].map(|name| count(&below.join(name)));
+    assert_eq!(counts, [Some(4), Some(1), Some(1), None, None]);
+    assert_eq!(count(folder.path()), Some(4));
 }
 
 #[test]

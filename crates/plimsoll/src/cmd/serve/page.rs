@@ -11,8 +11,11 @@ use std::sync::Arc;
 use anyhow::{Context as _, bail};
 use files::{Folder, named};
 
-/// Where the package has it, below `/`.
-const INSTALLED: &str = "usr/share/plimsoll/plimsoll.html";
+/// Where the package has it, below `/`, and where an archive that was unpacked over `/usr/local`.
+const INSTALLED: [&str; 2] = [
+    "usr/share/plimsoll/plimsoll.html",
+    "usr/local/share/plimsoll/plimsoll.html",
+];
 /// More than any page has, in bytes.
 const LONGEST: u64 = 16 << 20;
 
@@ -28,7 +31,7 @@ const ASKS_HERE: &str = "connect-src 'self'";
 pub(super) fn read(given: Option<&Path>) -> anyhow::Result<Arc<[u8]>> {
     let (bytes, name) = match given {
         Some(path) => (named::read(path, LONGEST), path.display().to_string()),
-        None => (installed(), format!("/{INSTALLED}")),
+        None => installed(),
     };
     let bytes = bytes.with_context(|| {
         format!("{name}: no page to serve: cargo xtask page makes one, give it with --page FILE")
@@ -36,8 +39,18 @@ pub(super) fn read(given: Option<&Path>) -> anyhow::Result<Arc<[u8]>> {
     served(&bytes).with_context(|| format!("{name}: give the file that cargo xtask page makes"))
 }
 
-fn installed() -> io::Result<Vec<u8>> {
-    Folder::at(Path::new("/"))?.read_trusted_below(INSTALLED, LONGEST)
+/// The installed page and where it lies; the first place is named where none has it.
+fn installed() -> (io::Result<Vec<u8>>, String) {
+    let read = |path| Folder::at(Path::new("/"))?.read_trusted_below(path, LONGEST);
+    let is_absent = |read: &io::Result<Vec<u8>>| {
+        let kind = read.as_ref().err().map(io::Error::kind);
+        kind == Some(io::ErrorKind::NotFound)
+    };
+    let [first, second] = INSTALLED.map(|path| (read(path), format!("/{path}")));
+    match is_absent(&first.0) && !is_absent(&second.0) {
+        true => second,
+        false => first,
+    }
 }
 
 /// A page whose policy lets it ask the server that it came from.

@@ -145,7 +145,9 @@ fn load_lines(moment: &Moment, room: Room) -> Block {
         rows.push(room.line("dirty limits: what they are made of is not there", DIM));
     }
     rows.extend(moment.kswapd.iter().map(|words| room.line(words, PLAIN)));
-    rows.extend(moment.hidden.iter().map(|words| room.line(words, DIM)));
+    // Its end is the way out.
+    let hidden = moment.hidden.iter().map(|words| wrapped(words, room.width));
+    rows.extend(hidden.flat_map(|text| room.lines(&text, DIM)));
     let least = 1 + moment.zones.len().clamp(1, 4) + moment.dirty.len().clamp(1, 2);
     Block { rows, least }
 }
@@ -287,6 +289,11 @@ impl Room {
             _ => text,
         };
         Line::from(Span::styled(cut, style))
+    }
+
+    /// A row for each line of this text.
+    fn lines(self, text: &str, style: Style) -> Vec<Line<'static>> {
+        text.lines().map(|line| self.line(line, style)).collect()
     }
 
     /// Two texts, one at each end of a row; the right one is whole where there is room for it.
