@@ -127,11 +127,15 @@ fn a_recording_says_who_read_what_and_what_memory_would_save() {
         written        8      0      0      0      0      0      0      0      0      0
         distinct    5020   4000    196      0      0      0      0      0      0      0
 
+        Tunables that were written meanwhile
+          vm.swappiness by tuned, 2 times
+
         Not in it
           3 events: tasks read faster than they were recorded
           the control groups of 1 task, which had ended or were too many
-          fsync, truncation, POSIX_FADV_DONTNEED, faults on mapped files: the kernel did
-          not let them be seen
+          fsync, truncation, POSIX_FADV_DONTNEED, faults on mapped files, faults on
+          pages of mapped files that are cached, writes of tunables: the kernel did not
+          let them be seen
           how often anonymous memory is used
           stores to mapped files, direct I/O: they are not recorded
     "#]]
