@@ -51,8 +51,9 @@ pub struct Cost {
     pub picoseconds: u64,
 }
 
-/// What a machine has available for a workload: `MemAvailable`, and what lies on the CPUs' own lists
-/// of free pages, which that leaves out. `None` where the kernel does not say it (before 3.14).
+/// What a machine has available for a workload: `MemAvailable`, and what lies on the CPUs' own
+/// lists of free pages, which that leaves out. `None` where the kernel does not say it (before
+/// 3.14).
 #[must_use]
 pub fn available(meminfo: &Meminfo, zoneinfo: &Zoneinfo, page: PageSize) -> Option<Bytes> {
     let of_kernel = Bytes(meminfo.mem_available?.0.saturating_mul(1024));

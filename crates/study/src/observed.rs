@@ -74,8 +74,7 @@ pub struct Observed {
     pub of_unknown_groups: u64,
     /// What the whole machine read from disks meanwhile (`pgpgin`).
     pub read_in: Bytes,
-    /// What the kernel had reclaimed of the page cache from boot to the beginning (`pgsteal_file`):
-    /// with more memory no more than that was cached besides. `None` where it does not say.
+    /// What was reclaimed of the page cache before: with more memory no more was cached besides.
     pub reclaimed: Option<Bytes>,
     /// What control groups had beside the page cache, by path.
     pub used: BTreeMap<String, Bytes>,

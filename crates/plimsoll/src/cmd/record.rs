@@ -4,6 +4,7 @@
 mod ages;
 mod disks;
 mod harm;
+mod memory;
 mod saving;
 mod thinning;
 mod told;
@@ -21,14 +22,11 @@ use host::facts::{self, since_boot};
 use host::groups::Used;
 use host::{Root, groups};
 use mm::hierarchy::ancestors;
-use mm::meminfo::Meminfo;
 use mm::notes::Place;
 use mm::quantity;
 use mm::snapshot::Snapshot;
 use mm::text::lasting;
 use mm::units::{Bytes, Nanos};
-use mm::vmstat::Vmstat;
-use mm::zoneinfo::Zoneinfo;
 use recorder::{Probe, Seen as Found, Stream, Streams, Tally, Tasks};
 use rustix::time::{ClockId, Timespec, clock_gettime};
 use scenario::recording::{self, Part, Run, Writer};
@@ -86,7 +84,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     check_free(&args.output)?;
     check_rights(&root)?;
     // The load is asked about without this command, which takes 8 MiB for events and more.
-    let available = available(&root)?;
+    let available = memory::available(&root)?;
     let mut probe = Probe::new(facts::kernel_types(&root).unwrap_or_default())?;
     let release = root.look("proc/sys/kernel/osrelease").unwrap_or_default();
     let own_time = OwnTime::of(release.trim())?;
@@ -131,21 +129,6 @@ pub(super) fn check_free(path: &Path) -> anyhow::Result<()> {
         bail!("{path} is there already; name another file with --output");
     }
     Ok(())
-}
-
-/// What a study calls available, without looking at anything else: that takes memory itself.
-fn available(root: &Root) -> anyhow::Result<Bytes> {
-    let meminfo = Meminfo::parse(&root.look("proc/meminfo")?).context("/proc/meminfo")?;
-    let zoneinfo = Zoneinfo::parse(&root.look("proc/zoneinfo")?).context("/proc/zoneinfo")?;
-    let page = facts::read(root).page;
-    let available = scenario::machine::available(&meminfo, &zoneinfo, page);
-    available.context("no MemAvailable in /proc/meminfo")
-}
-
-/// What was reclaimed of the page cache since the machine booted.
-fn reclaimed(vmstat: &Vmstat) -> Option<Bytes> {
-    let pages = vmstat.get("pgsteal_file")?;
-    Some(Bytes(pages.saturating_mul(PAGE)))
 }
 
 /// Only root is told what tasks do to files, and in a container nobody.
@@ -248,7 +231,7 @@ impl<'a> Begun<'a> {
             own_time,
             at_hand,
             available,
-            reclaimed: snapshot.vmstat.and_then(|it| reclaimed(&it)),
+            reclaimed: snapshot.vmstat.and_then(|it| memory::reclaimed(&it)),
             before: FromDisks::now(root),
             began: Instant::now(),
             streams: Streams::new(monotonic(), probe.sees(), &pack, take),
