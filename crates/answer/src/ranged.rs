@@ -65,7 +65,7 @@ impl Ranged<'_> {
             }
         }
         lines.insert(0, basis());
-        lines.extend(open.said(&found));
+        lines.extend(open.said(&found, self.elsewhere(&found)));
         Ok(lines)
     }
 
@@ -79,8 +79,16 @@ impl Ranged<'_> {
         Open {
             pace: scenario.recorded.streams.iter().skip(1).any(sleeps),
             order: found.all.cached > has,
-            more: has > had && found.curve.least() > Bytes::ZERO,
+            more: has > had && self.elsewhere(found) > Bytes::ZERO,
         }
+    }
+
+    /// The most that was read and would have been cached before with more memory: what had been
+    /// reclaimed by then, and no more than is read for the first time.
+    fn elsewhere(&self, found: &Footprint) -> Bytes {
+        let reclaimed = self.recorded.observed.as_ref().and_then(|it| it.reclaimed);
+        let first = found.curve.least();
+        reclaimed.map_or(first, |it| it.min(first))
     }
 
     fn available(&self, study: &Study) -> Bytes {
@@ -103,8 +111,7 @@ impl Ranged<'_> {
         let figures = self.study.measures.iter().filter_map(|measure| {
             let of = kind(measure)?;
             let (least, most) = ends(measure, &outcomes)?;
-            // All that is read for the first time would have been there.
-            let less = found.curve.least().0 as f64 / 1024.0;
+            let less = self.elsewhere(found).0 as f64 / 1024.0;
             let less = if open.more && of == Of::Read {
                 less
             } else {
@@ -223,7 +230,7 @@ impl Open {
     }
 
     /// Why ranges are as wide as they are, a line for each.
-    fn said(self, found: &Footprint) -> Vec<String> {
+    fn said(self, found: &Footprint, elsewhere: Bytes) -> Vec<String> {
         let pace = "the range has both paces, as a recording does not tell whether tasks wait for \
                     what they read or go by the clock";
         let order = format!(
@@ -233,8 +240,7 @@ impl Open {
         );
         let more = format!(
             "more memory than was recorded: what else was cached before is not known, from none to \
-             all of the {} that are read for the first time",
-            found.curve.least()
+             {elsewhere} of what is read for the first time"
         );
         let lines = [
             (self.pace, pace.to_owned()),

@@ -1,11 +1,11 @@
 //! What memory there is, and what the bench holds of it from the beginning of a run to its end.
 
 use mm::meminfo::Meminfo;
-use mm::units::Bytes;
+use mm::units::{Bytes, PageSize};
 use mm::zoneinfo::Zoneinfo;
 use rustix::mm::{Advice, MapFlags};
 use scenario::Scenario;
-use scenario::machine::within;
+use scenario::machine::{self, within};
 
 use crate::error::Error;
 use crate::mapping::Mapping;
@@ -23,15 +23,19 @@ pub(crate) fn available(place: &Place) -> Result<Bytes, Error> {
     })
 }
 
-/// Pages on per-CPU lists: free soon, and not in `MemAvailable`.
-fn pages_of_cpus(place: &Place) -> Result<u64, Error> {
-    parsed(place, "proc/zoneinfo", |text| {
-        let zones = Zoneinfo::parse(text)
-            .map_err(|error| error.to_string())?
-            .zones;
-        let sets = zones.iter().flat_map(|zone| &zone.pagesets);
-        Ok(sets.map(|set| set.count).sum())
+/// What a study's `available` counts.
+fn available_to_study(place: &Place) -> Result<Bytes, Error> {
+    let zones = parsed(place, "proc/zoneinfo", |text| {
+        Zoneinfo::parse(text).map_err(|error| error.to_string())
+    })?;
+    parsed(place, "proc/meminfo", |text| {
+        let meminfo = Meminfo::parse(text).map_err(|error| error.to_string())?;
+        machine::available(&meminfo, &zones, page_size()).ok_or_else(|| "no MemAvailable".into())
     })
+}
+
+fn page_size() -> PageSize {
+    PageSize::new(rustix::param::page_size() as u64).unwrap_or_default()
 }
 
 fn parsed<T>(
@@ -54,16 +58,14 @@ pub(crate) fn hold_beyond_available(
     let Some(wanted) = scenario.machine.available else {
         return Ok([None, None]);
     };
-    let page = rustix::param::page_size() as u64;
-    let look = || Ok(available(place)? + Bytes(pages_of_cpus(place)? * page));
-    let there = look()?;
+    let there = available_to_study(place)?;
     if there.0.saturating_add(within(scenario.machine.memory)) < wanted.0 {
         let why = format!("{there}, and the study says {wanted}; give the machine more memory");
         return Err(Error::new("available when the run begins", why));
     }
-    let beyond = |there: Bytes| there.saturating_sub(wanted).0 / page;
+    let beyond = |there: Bytes| there.saturating_sub(wanted).0 / page_size().bytes();
     let most = hold(beyond(there).saturating_sub(SLACK))?;
-    let rest = hold(beyond(look()?))?;
+    let rest = hold(beyond(available_to_study(place)?))?;
     Ok([most, rest])
 }
 

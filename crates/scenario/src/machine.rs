@@ -3,7 +3,9 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use mm::units::{Bytes, Nanos};
+use mm::meminfo::Meminfo;
+use mm::units::{Bytes, Nanos, PageSize};
+use mm::zoneinfo::Zoneinfo;
 
 /// A machine as a study describes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,7 +28,7 @@ pub struct Machine {
     pub file_system: FileSystem,
     /// The disk, by name, with the files of a recording.
     pub recorded_on: Option<String>,
-    /// `MemAvailable` when the run begins: a bench that has more holds the rest.
+    /// What is [`available`] when the run begins: a bench that has more holds the rest.
     pub available: Option<Bytes>,
 }
 
@@ -47,6 +49,18 @@ pub struct Cost {
     pub name: String,
     /// The time of one such operation.
     pub picoseconds: u64,
+}
+
+/// What a machine has available for a workload: `MemAvailable`, and what lies on the CPUs' own
+/// lists of free pages, which that leaves out. `None` where the kernel does not say it (before
+/// 3.14).
+#[must_use]
+pub fn available(meminfo: &Meminfo, zoneinfo: &Zoneinfo, page: PageSize) -> Option<Bytes> {
+    let of_kernel = Bytes(meminfo.mem_available?.0.saturating_mul(1024));
+    let lists = zoneinfo.zones.iter().flat_map(|zone| &zone.pagesets);
+    let on_lists = lists.fold(0_u64, |sum, list| sum.saturating_add(list.count));
+    let on_lists = on_lists.saturating_mul(page.bytes());
+    Some(Bytes(of_kernel.0.saturating_add(on_lists)))
 }
 
 /// How much less than `available` a machine may have, in bytes: another kernel, and another size
@@ -112,3 +126,6 @@ pub struct File {
     /// Its size.
     pub size: Bytes,
 }
+
+#[cfg(test)]
+mod tests;

@@ -25,6 +25,7 @@ const RECORDED: &[&str] = &[
     "passed-over",
     "of-unknown-groups",
     "read-in",
+    "reclaimed",
     "used",
     "ages",
     "harm",
@@ -76,6 +77,8 @@ pub struct Observed {
     pub of_unknown_groups: u64,
     /// What the whole machine read from disks meanwhile (`pgpgin`).
     pub read_in: Bytes,
+    /// What was reclaimed of the page cache before: with more memory no more was cached besides.
+    pub reclaimed: Option<Bytes>,
     /// What control groups had beside the page cache, by path.
     pub used: BTreeMap<String, Bytes>,
     /// How the ages of anonymous pages were read, or why they were not; `None` in older recordings.
@@ -121,7 +124,7 @@ pub struct Load<'a> {
     pub name: &'a str,
     /// The machine.
     pub at_hand: &'a AtHand,
-    /// `MemAvailable` when the recording began, and what `memory` was then.
+    /// What the machine had available when the recording began, and what `memory` was then.
     pub available: Bytes,
     /// How long a read request took on average, and its bytes; `None` where there were too few.
     pub request: Option<(Nanos, Bytes)>,
@@ -164,6 +167,7 @@ pub(super) fn observed(node: &Node<'_>) -> Result<Observed, StudyError> {
         passed_over: table.or("passed-over", 0, |n| n.count(0, i64::MAX))?,
         of_unknown_groups: table.or("of-unknown-groups", 0, |n| n.count(0, i64::MAX))?,
         read_in: table.need("read-in")?.size()?,
+        reclaimed: table.maybe("reclaimed", |n| n.size())?,
         used: table.or("used", BTreeMap::new(), used)?,
         ages: table.maybe("ages", |n| short(n).map(plain))?,
         harm: table.maybe("harm", |n| short(n).map(plain))?,
@@ -257,6 +261,9 @@ impl Load<'_> {
         let mut more: String = said
             .map(|(key, it)| format!("{key} = {:?}\n", plain(it)))
             .collect();
+        if let Some(reclaimed) = observed.reclaimed {
+            let _ = writeln!(more, "reclaimed = \"{} KiB\"", reclaimed.0 >> 10);
+        }
         if observed.scale > 1 {
             let _ = writeln!(more, "scale = {}", observed.scale);
         }

@@ -9,6 +9,11 @@ use crate::question::Question;
 
 /// Two reads of 8 MiB, 2 MiB of which were cached before, by a task that sleeps so long before each.
 fn asked(sleep: Nanos, memory: Option<u64>) -> Vec<String> {
+    asked_after("", sleep, memory)
+}
+
+/// The same on a machine of which this is said of what was reclaimed before.
+fn asked_after(reclaimed: &str, sleep: Nanos, memory: Option<u64>) -> Vec<String> {
     let text = "name = \"a\"\ntitle = \"A\"\nquestion = \"Q?\"\n[recorded]\nkernel = \"6.12\"\n\
                 for = \"1 s\"\nby = \"x\"\nread-in = \"6144 KiB\"\n[machine]\n\
                 memory = \"256 MiB\"\navailable = \"160 MiB\"\nrecorded-files = \"disk\"\n\
@@ -33,7 +38,9 @@ fn asked(sleep: Nanos, memory: Option<u64>) -> Vec<String> {
         offset,
         length,
     };
-    let mut writer = Writer::new(text, &pack);
+    let read_in = "read-in = \"6144 KiB\"\n";
+    let text = text.replacen(read_in, &format!("{read_in}{reclaimed}"), 1);
+    let mut writer = Writer::new(&text, &pack);
     writer.file(mm::units::Bytes(8 << 20));
     writer.run(0, &run(0, 2 << 20, Nanos::ZERO));
     for part in [0, 1, 2, 3, 0, 1, 2, 3] {
@@ -81,10 +88,21 @@ fn a_task_that_sleeps_has_two_and_the_clock_waits_for_the_recorded_time() {
 #[test]
 fn more_memory_than_was_recorded_is_a_range_down_to_what_may_have_been_cached() {
     let notes = asked(Nanos::ZERO, Some(512));
-    assert!(has(&notes, "none to all of the 6 MiB"), "{notes:?}");
+    assert!(has(&notes, "none to 6 MiB of what is read"), "{notes:?}");
     let line = notes.iter().find(|note| note.starts_with("as recorded: "));
     assert!(
         line.is_some_and(|it| it.contains("read from disk 0 B to ")),
         "{notes:?}"
     );
+}
+
+#[test]
+fn no_more_can_have_been_cached_than_was_reclaimed() {
+    let with = |reclaimed| asked_after(reclaimed, Nanos::ZERO, Some(512));
+    let notes = with("reclaimed = \"2 MiB\"\n");
+    assert!(has(&notes, "none to 2 MiB of what is read"), "{notes:?}");
+    let notes = with("reclaimed = \"0 KiB\"\n");
+    assert!(!has(&notes, "what else was cached"), "{notes:?}");
+    let notes = with("reclaimed = \"1 GiB\"\n");
+    assert!(has(&notes, "none to 6 MiB of what is read"), "{notes:?}");
 }

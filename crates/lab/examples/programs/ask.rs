@@ -5,11 +5,11 @@ use std::path::Path;
 
 use answer::bench::Bench;
 use answer::model_bench::ModelBench;
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail, ensure};
 use mm::units::{Bytes, Nanos};
 use plimsoll_lab::experiment::Experiment;
 use plimsoll_lab::vm::{KernelChoice, Stock, VmBench, VmOptions};
-use study::{AtHand, READ_IN, Study, SwapAtHand, recording};
+use study::{AtHand, Beside, Limit, READ_IN, Study, SwapAtHand, recording};
 
 use crate::measure::Figures;
 use crate::program::{ARMS, Arm};
@@ -38,17 +38,33 @@ pub(crate) fn prove(recording: &Path, arm: &Arm, stock: Stock) -> Result<Figures
 fn asked(path: &Path, arm: &Arm) -> Result<Study> {
     let bytes = fs::read(path)?;
     let (text, recording) = recording::read(&bytes)?;
-    let text = with_settings(&with_limit(text, arm), arm);
-    let study = Study::parse_with(&text, "load.rec", recording)?;
-    if arm.memory_mib == ARMS[0].memory_mib {
-        return Ok(study);
-    }
+    let study = Study::parse_with(&with_settings(&text, arm), "load.rec", recording)?;
+    let study = with_backup(with_limit(study, arm)?, arm)?;
     let at_hand = AtHand {
         memory: Some(Bytes(arm.memory_mib << 20)),
         swap: arm.zram_mib.map(|mib| SwapAtHand::Zram(Bytes(mib << 20))),
         ..AtHand::default()
     };
-    Ok(study.on(&at_hand)?)
+    with_room(match arm.memory_mib == ARMS[0].memory_mib {
+        true => study,
+        false => study.on(&at_hand)?,
+    })
+}
+
+/// What a bench's own boot takes, in MiB: the recorded VM has nothing but the program, so more is
+/// `available` than a bench of its size has. What is available stays as it was recorded.
+const OF_BENCH: u64 = 32;
+
+fn with_room(study: Study) -> Result<Study> {
+    let memory = study
+        .arms
+        .first()
+        .map_or(Bytes::ZERO, |it| it.machine.memory);
+    let line = |mib: u64| format!("memory = \"{mib} MiB\"\n");
+    let mib = memory.0 >> 20;
+    let text = study.text.replacen(&line(mib), &line(mib + OF_BENCH), 1);
+    ensure!(text != study.text, "its memory is written otherwise");
+    Ok(Study::parse_with(&text, "load.rec", study.recorded)?)
 }
 
 fn with_settings(text: &str, arm: &Arm) -> String {
@@ -68,20 +84,34 @@ fn with_settings(text: &str, arm: &Arm) -> String {
     )
 }
 
-/// All that the recording has ran in the group.
-fn with_limit(text: String, arm: &Arm) -> String {
-    let Some(mib) = arm.limit_mib else {
-        return text;
-    };
-    let group =
-        format!("\n[[cgroup]]\npath = \"load\"\nfiles = {{ \"memory.max\" = \"{mib} MiB\" }}\n");
-    let on_demand = "start = \"on demand\"\n";
-    text.replace(on_demand, &format!("{on_demand}cgroup = \"load\"\n")) + &group
+/// The programs run in one group.
+fn with_limit(study: Study, arm: &Arm) -> Result<Study> {
+    let limit = arm.limit_mib.map(|mib| Limit {
+        group: "load".to_owned(),
+        memory: Bytes(mib << 20),
+    });
+    let arms: Vec<String> = study.arms.iter().map(|arm| arm.name.clone()).collect();
+    match (limit, &arms[..]) {
+        (None, _) => Ok(study),
+        (Some(limit), [only]) => Ok(study.with_limits(only, &[limit])?.0),
+        (Some(_), _) => bail!("a recording has one arm"),
+    }
+}
+
+/// In an arm that stands last.
+fn with_backup(study: Study, arm: &Arm) -> Result<Study> {
+    match arm.backup_mib {
+        None => Ok(study),
+        Some(mib) => Ok(study.beside(Beside::Backup, Bytes(mib << 20))?),
+    }
 }
 
 fn ask(study: &Study, bench: &(dyn Bench + Sync)) -> Result<Figures> {
     let mut experiment = Experiment::new(study);
     experiment.repetitions = 1;
+    experiment
+        .arms
+        .extend(study.arms.last().map(|arm| arm.name.clone()));
     let results = experiment.run(bench, None, &|_| {})?;
     let why = || format!("no outcome: {:?}", results.failures);
     let record = results.records.first().with_context(why)?;

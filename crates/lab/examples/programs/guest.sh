@@ -1,5 +1,6 @@
-# Runs one program on the disk, for busybox's shell. What is set above: LIMIT, ZRAM, SETTINGS and
-# whether to RECORD. Answers go to the second port, each a line; the recording comes last.
+# Runs one program on the disk, for busybox's shell. What is set above: LIMIT, ZRAM, BACKUP,
+# SETTINGS and whether to RECORD. Answers go to the second port, each a line; the recording comes
+# last.
 say() { echo "$@" > /dev/ttyS1; }
 counters() {
     say $1 $(cut -d ' ' -f 1 /proc/uptime) \
@@ -17,7 +18,11 @@ mount -t cgroup2 none /sys/fs/cgroup
 echo +memory > /sys/fs/cgroup/cgroup.subtree_control
 mkdir /sys/fs/cgroup/load
 for setting in $SETTINGS; do
-    echo ${setting#*=} > /proc/sys/$(echo ${setting%%=*} | tr . /)
+    name=$(echo ${setting%%=*} | tr . /)
+    case $name in
+    lru_gen/*) echo ${setting#*=} > /sys/kernel/mm/$name ;;
+    *) echo ${setting#*=} > /proc/sys/$name ;;
+    esac
 done
 mount -t debugfs none /sys/kernel/debug
 if [ -n "$ZRAM" ]; then
@@ -34,8 +39,10 @@ if [ -n "$RECORD" ]; then
     until grep -qs ^recording /plimsoll/said; do sleep 0.1; done
 fi
 counters before
+[ -z "$BACKUP" ] || { dd if=/dev/pda of=/dev/null bs=1M count=$BACKUP 2> /dev/null & backup=$!; }
 (echo 0 > /sys/fs/cgroup/load/cgroup.procs; inside load) || { say failed; cat /plimsoll/load.said > /dev/ttyS1; }
 counters after
+[ -z "$BACKUP" ] || kill $backup
 say group $(grep -E '^(anon|file|file_mapped|slab|kernel_stack|pagetables|sock) ' \
     /sys/fs/cgroup/load/memory.stat)
 if [ -n "$RECORD" ]; then

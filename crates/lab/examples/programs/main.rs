@@ -138,26 +138,27 @@ impl Wanted {
 mod tests {
     use super::*;
 
-    /// 40 MB of what it reads are not in its recording: a kernel that performs that reads as little
-    /// as the model. Why is not known.
-    const SHORT: &str = "postgresql";
+    /// Where more than 15 % are missed; docs/record.md says why.
+    const OFF: [[&str; 2]; 3] = [
+        ["tar", "recorded"],
+        ["nginx", "backup"],
+        ["postgresql", "half"],
+    ];
 
     #[test]
     fn what_programs_read_with_other_memory_and_settings_is_predicted() {
-        let (mut errors, mut short) = (vec![], vec![]);
-        for ([program, ..], own, predicted) in all().expect("all are predicted") {
+        let (mut errors, mut off) = (vec![], vec![]);
+        for ([program, _, arm], own, predicted) in all().expect("all are predicted") {
             let [read, ..] = own.errors(&predicted);
-            let of = if program == SHORT {
-                &mut short
-            } else {
-                &mut errors
-            };
-            of.extend(read);
+            match OFF.contains(&[&program, &arm]) {
+                true => off.extend(read),
+                false => errors.extend(read),
+            }
         }
         assert!(errors.len() > 20, "{} arms", errors.len());
         let (median, worst) = median_and_worst(errors);
         assert!(median <= 5.0 && worst <= 15.0, "{median} % and {worst} %");
-        let (_, worst) = median_and_worst(short);
-        assert!(worst > 15.0, "{SHORT} is no longer short: {worst} %");
+        let is_off = off.iter().all(|error| error.abs() > 15.0);
+        assert!(is_off && off.len() == OFF.len(), "no longer off: {off:?} %");
     }
 }

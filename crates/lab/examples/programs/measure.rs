@@ -121,6 +121,7 @@ impl Machine {
         let said = self.live(arm, "")?;
         ensure!(!said.contains("failed\n"), "{}: {said}", self.program.name);
         let [before, after] = [counters(&said, "before ")?, counters(&said, "after ")?];
+        println!("{:.0} kB available when it began", before[4]);
         let [seconds, read, written, swapped_in] = [0, 1, 2, 3].map(|at| after[at] - before[at]);
         let mut table = OpenOptions::new()
             .append(true)
@@ -153,10 +154,11 @@ impl Machine {
             .limit_mib
             .map_or(String::new(), |mib| (mib << 20).to_string());
         let settings = format!(
-            "SETTINGS='{}'\nLIMIT={limit}\nZRAM={}\n",
+            "SETTINGS='{}'\nLIMIT={limit}\nZRAM={}\nBACKUP={}\n",
             settings.collect::<String>(),
             arm.zram_mib
-                .map_or(String::new(), |mib| (mib << 20).to_string())
+                .map_or(String::new(), |mib| (mib << 20).to_string()),
+            arm.backup_mib.map_or(String::new(), |mib| mib.to_string())
         );
         life.script = format!("{before}{settings}{GUEST}");
         life.modules = ["zram", "lzo-rle"].map(str::to_owned).to_vec();

@@ -91,6 +91,8 @@ pub(crate) struct Arm {
     pub(crate) limit_mib: Option<u64>,
     /// Swap in compressed memory.
     pub(crate) zram_mib: Option<u64>,
+    /// What a backup reads of the disk in order meanwhile.
+    pub(crate) backup_mib: Option<u64>,
 }
 
 /// As it is recorded.
@@ -100,10 +102,11 @@ const RECORDED: Arm = Arm {
     settings: &[],
     limit_mib: None,
     zram_mib: None,
+    backup_mib: None,
 };
 
 /// All, the one that is recorded first.
-pub(crate) const ARMS: [Arm; 6] = [
+pub(crate) const ARMS: [Arm; 8] = [
     RECORDED,
     Arm {
         name: "half",
@@ -131,6 +134,16 @@ pub(crate) const ARMS: [Arm; 6] = [
             ("vm.dirty_background_bytes", "1048576"),
             ("vm.dirty_bytes", "4194304"),
         ],
+        ..RECORDED
+    },
+    Arm {
+        name: "classic lru",
+        settings: &[("lru_gen.enabled", "0")],
+        ..RECORDED
+    },
+    Arm {
+        name: "backup",
+        backup_mib: Some(4096),
         ..RECORDED
     },
 ];

@@ -4,6 +4,7 @@
 mod ages;
 mod disks;
 mod harm;
+mod memory;
 mod saving;
 mod thinning;
 mod told;
@@ -84,11 +85,13 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     }
     check_free(&args.output)?;
     check_rights(&root)?;
+    // The load is asked about without this command, which takes 8 MiB for events and more.
+    let available = memory::available(&root)?;
     let mut probe = Probe::new(facts::kernel_types(&root).unwrap_or_default())?;
     let release = root.look("proc/sys/kernel/osrelease").unwrap_or_default();
     let own_time = OwnTime::of(release.trim())?;
     let take = |run: &Run| own_time.take(run);
-    let mut recording = Begun::new(&root, &args, &probe, (own_time, &take))?;
+    let mut recording = Begun::new(&root, &args, &probe, available, (own_time, &take))?;
     // So that nobody waits for a file that cannot be written.
     let observed = recording.observed(&probe, None);
     recording.save(&observed);
@@ -148,7 +151,10 @@ struct Begun<'a> {
     name: String,
     kernel: String,
     at_hand: AtHand,
+    /// Before it took memory itself.
     available: Bytes,
+    /// What of the page cache was reclaimed before it began; nothing before Linux 5.8.
+    reclaimed: Option<Bytes>,
     /// What was read from disks before it began.
     before: FromDisks,
     began: Instant,
@@ -204,6 +210,7 @@ impl<'a> Begun<'a> {
         root: &'a Root,
         args: &'a Args,
         probe: &Probe,
+        available: Bytes,
         (own_time, take): (OwnTime, recording::OwnTime<'a>),
     ) -> anyhow::Result<Self> {
         let frame = host::read::full(root, since_boot());
@@ -211,9 +218,6 @@ impl<'a> Begun<'a> {
         let (mut at_hand, kernel) = machine::of_frame(&frame, &snapshot);
         let any = study::Study::built_in("min-free-kbytes").context("no study is built in")?;
         machine::keep_what_is_modelled(&any, &mut at_hand)?;
-        let available = snapshot.meminfo.as_ref();
-        let available = available.and_then(|it| it.get("MemAvailable"));
-        let available = available.context("no MemAvailable in /proc/meminfo")?;
         let stop = Arc::new(AtomicBool::new(false));
         for signal in [SIGINT, SIGTERM, SIGHUP] {
             // Whoever does not wait for the end interrupts once more.
@@ -229,7 +233,8 @@ impl<'a> Begun<'a> {
             thinning: Thinning::new(at_hand.memory.unwrap_or_default()),
             own_time,
             at_hand,
-            available: Bytes(available.0.saturating_mul(1024)),
+            available,
+            reclaimed: snapshot.vmstat.and_then(|it| memory::reclaimed(&it)),
             before: FromDisks::now(root),
             began: Instant::now(),
             streams: Streams::new(monotonic(), probe.sees(), &pack, take),
@@ -326,6 +331,7 @@ impl<'a> Begun<'a> {
             passed_over: self.streams.tally().passed_over,
             of_unknown_groups: self.streams.tally().of_unknown_groups,
             read_in: self.read_since().bytes,
+            reclaimed: self.reclaimed,
             used: self.beside_memory(),
             ages: Some(self.ages.said()),
             harm: match ended {

@@ -23,6 +23,7 @@ fn recorded() -> Vec<u8> {
         lost: 3,
         of_unknown_groups: 1,
         read_in: Bytes(5 << 20),
+        reclaimed: None,
         used: BTreeMap::new(),
         writers: vec![Written {
             tunable: "vm.swappiness".to_owned(),

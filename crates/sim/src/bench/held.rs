@@ -30,7 +30,7 @@ impl Bench {
         let Some(wanted) = scenario.machine.available else {
             return Ok(());
         };
-        // Pages on per-CPU lists are free soon, and not in MemAvailable.
+        // As `scenario::machine::available` has it.
         let of_cpus: u64 = memory.zones.iter().map(|zone| zone.pcp.count()).sum();
         let available = available + Bytes(of_cpus * PAGE * memory.cpu.scale);
         if wanted.0 > available.0.saturating_add(within(scenario.machine.memory)) {

@@ -40,6 +40,7 @@ fn with_memory(memory: &[LoadMemory], swap: Option<SwapAtHand>) -> Study {
         passed_over: 0,
         of_unknown_groups: 2,
         read_in: Bytes(4096),
+        reclaimed: Some(Bytes(0)),
         used: BTreeMap::from([("a \"b's\"/c".to_owned(), Bytes(1 << 20))]),
         ages: Some("by lru_gen".to_owned()),
         harm: Some("tasks waited for memory".to_owned()),
@@ -103,6 +104,7 @@ fn a_load_that_was_seen_is_a_study_of_its_machine() {
     let observed = study.observed.expect("how it was recorded");
     assert_eq!(observed.kernel, "6.12.1 \"x\"");
     assert_eq!((observed.lost, observed.read_in), (3, Bytes(4096)));
+    assert_eq!(observed.reclaimed, Some(Bytes(0)));
     assert_eq!(observed.of_unknown_groups, 2);
     assert_eq!(observed.used["a \"b's\"/c"], Bytes(1 << 20));
     assert_eq!(observed.harm.as_deref(), Some("tasks waited for memory"));
