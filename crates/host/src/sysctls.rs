@@ -4,10 +4,9 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::os::unix::fs::MetadataExt as _;
 
-use crate::Root;
+use mm::catalogue::folder::VM;
 
-/// Where they lie, and how their names begin.
-const FOLDER: (&str, &str) = ("proc/sys/vm", "vm");
+use crate::Root;
 
 /// The files of tunables, held open: an inode of `/proc` keeps its number only as long as that.
 /// Nothing is read from them.
@@ -20,13 +19,13 @@ impl Sysctls {
     /// Opens them; what cannot be opened is left out.
     #[must_use]
     pub fn open(root: &Root) -> Self {
-        let folder = root.folder().and_then(|it| it.folder(FOLDER.0));
+        let folder = root.folder().and_then(|it| it.folder(VM));
         let opened = |name: String| {
             let file = folder.as_ref().ok()?.find(&name).ok()?.open().ok()?;
             let inode = file.metadata().ok()?.ino();
-            Some((inode, (format!("{}.{name}", FOLDER.1), file)))
+            Some((inode, (format!("vm.{name}"), file)))
         };
-        let names = root.names(FOLDER.0).into_iter();
+        let names = root.names(VM).into_iter();
         Self {
             by_inode: names.filter_map(opened).collect(),
         }

@@ -7,6 +7,7 @@ mod harm;
 mod memory;
 mod saving;
 mod thinning;
+mod threads;
 mod told;
 mod writers;
 
@@ -28,7 +29,7 @@ use mm::quantity;
 use mm::snapshot::Snapshot;
 use mm::text::lasting;
 use mm::units::{Bytes, Nanos};
-use recorder::{Probe, Seen as Found, Stream, Streams, Tally, Tasks};
+use recorder::{Probe, Seen as Found, Stream, Streams, Tally};
 use rustix::time::{ClockId, Timespec, clock_gettime};
 use scenario::recording::{self, Part, Run, Writer};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -40,6 +41,7 @@ use self::disks::FromDisks;
 use self::harm::{Harm, Sample, Watch};
 use self::saving::Saving;
 use self::thinning::{OwnTime, Thinning};
+use self::threads::Threads;
 use self::writers::Writers;
 use super::{seconds, time};
 use crate::changing::nanos;
@@ -179,30 +181,6 @@ enum Ended {
     Interrupted,
     Full,
     Harm(Harm),
-}
-
-struct Threads<'a>(&'a Root);
-
-impl Tasks for Threads<'_> {
-    fn exists(&self, thread: u32) -> bool {
-        self.0.is_directory(&format!("proc/{thread}"))
-    }
-
-    fn group(&self, task: u32) -> Option<String> {
-        groups::of(self.0, task)
-    }
-
-    fn parent(&self, process: u32) -> Option<u32> {
-        let stat = self.0.read(&format!("proc/{process}/stat")).ok()?;
-        // The name before it may hold anything.
-        let (_, rest) = stat.rsplit_once(')')?;
-        rest.split_ascii_whitespace().nth(1)?.parse().ok()
-    }
-
-    fn program(&self, process: u32) -> Option<String> {
-        let name = self.0.read(&format!("proc/{process}/comm")).ok()?;
-        Some(name.trim_end().to_owned())
-    }
 }
 
 impl<'a> Begun<'a> {

@@ -1,5 +1,7 @@
 //! Tests of the study that a recorded load becomes.
 
+use std::collections::BTreeMap;
+
 use mm::units::Pages;
 use scenario::machine::SwapBacking;
 use scenario::recording::{Kind, Part, Run, Writer};

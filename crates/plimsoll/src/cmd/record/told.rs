@@ -98,7 +98,7 @@ impl Begun<'_> {
         }
         if !probe.sees().ends {
             lines.push(format!(
-                "this kernel lets only {} be seen: no writes, fsync, truncation, nor what is mapped",
+                "this kernel lets only {} be seen: writes, fsync and truncation are not in it",
                 probe.hooks().join(", ")
             ));
         }
