@@ -53,17 +53,24 @@ pub fn load(tree: &Tree) -> Load {
         merged.add(tree, name, &mut load.sources);
     }
     for section in &merged.sections {
-        for option in &section.options {
-            match option.setting(&section.kind, &merged.variables, tree) {
-                Ok(Some(write)) => load.writes.push(write),
-                Ok(None) => {}
-                Err(lost) => load.lost.push(lost),
-            }
-        }
+        section.load(&merged.variables, tree, &mut load);
         if section.kind == "sysctl" && reapplies(tree) {
             load.writes.extend(again(tree));
         }
     }
+    load
+}
+
+/// What a profile asks for, were it the active one: `text` is its `tuned.conf`, and `tree` has the
+/// profiles that it includes. What an administrator's `sysctl.d` says after it is left out.
+#[must_use]
+pub fn wishes(tree: &Tree, path: &str, text: &str) -> Load {
+    let (mut load, mut merged) = (Load::default(), Merged::default());
+    merged.lay(tree, path.to_owned(), text, &mut load.sources);
+    for section in &merged.sections {
+        section.load(&merged.variables, tree, &mut load);
+    }
+    load.lost.append(&mut merged.missing);
     load
 }
 
@@ -74,6 +81,8 @@ struct Merged {
     places: BTreeMap<String, usize>,
     variables: BTreeMap<String, String>,
     read: Vec<String>,
+    /// Profiles that are included and are nowhere.
+    missing: Vec<Lost>,
 }
 
 #[derive(Default)]
@@ -100,9 +109,13 @@ impl Merged {
             Found::File { text, .. } => Some((path, text)),
             _ => None,
         };
-        let Some((path, text)) = unread.filter_map(file).next() else {
-            return;
-        };
+        if let Some((path, text)) = unread.filter_map(file).next() {
+            self.lay(tree, path, text, sources);
+        }
+    }
+
+    /// Lays a profile's text over what is there.
+    fn lay(&mut self, tree: &Tree, path: String, text: &str, sources: &mut Vec<Source>) {
         if self.read.len() >= MOST_PROFILES {
             return;
         }
@@ -115,8 +128,16 @@ impl Merged {
         let includes = assignments(text).filter(|it| it.section == "main" && it.key == "include");
         for include in includes {
             let names = expanded(include.value, &self.variables).unwrap_or_default();
-            for name in names.split([',', ';']) {
-                self.add(tree, name.trim(), sources);
+            for name in names.split([',', ';']).map(str::trim) {
+                self.add(tree, name, sources);
+                if !self.has_read(name) {
+                    self.missing.push(Lost {
+                        origin: Origin::new(&path, include.line),
+                        path: "include".to_owned(),
+                        value: None,
+                        why: Why::Unknown(["the profile ", name].concat()),
+                    });
+                }
             }
         }
         for option in assignments(text) {
@@ -124,6 +145,11 @@ impl Merged {
         }
         let fate = Fate::Read(None);
         sources.push(Source { path, fate });
+    }
+
+    fn has_read(&self, name: &str) -> bool {
+        let file = |directory: &str| [directory, "/", name, "/tuned.conf"].concat();
+        PROFILES.iter().any(|it| self.read.contains(&file(it)))
     }
 
     /// Takes a variable, or all of a file that `include=` names.
@@ -159,6 +185,16 @@ impl Merged {
 }
 
 impl Section {
+    fn load(&self, variables: &BTreeMap<String, String>, tree: &Tree, load: &mut Load) {
+        for option in &self.options {
+            match option.setting(&self.kind, variables, tree) {
+                Ok(Some(write)) => load.writes.push(write),
+                Ok(None) => {}
+                Err(lost) => load.lost.push(lost),
+            }
+        }
+    }
+
     fn take(&mut self, option: &Assignment<'_>, path: &str) {
         let value = without_comment(option.value);
         match option.key {
@@ -360,6 +396,16 @@ mod tests {
                  here",
             ]
         );
+    }
+
+    #[test]
+    fn a_wish_needs_no_active_profile_and_names_what_it_includes_in_vain() {
+        let text = "[main]\ninclude=base,gone\n[sysctl]\nvm.swappiness=1\n";
+        let load = wishes(&tree_of(&[BASE]), "mine/tuned.conf", text);
+        let written: Vec<&str> = load.writes.iter().map(|it| it.value.as_str()).collect();
+        assert_eq!(written, ["always", "40", "1"]);
+        let missing = load.lost.last().expect("the profile that is nowhere");
+        assert_eq!((missing.path.as_str(), missing.origin.line), ("include", 2));
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use anyhow::{Context as _, anyhow, bail};
 use conf::sysctl_d::{self, Loader, Says};
+use conf::{Origin, Tree, tuned};
 use host::Root;
 use mm::catalogue;
 use mm::quantity;
@@ -30,8 +31,14 @@ pub(crate) struct Asked {
     page: PageSize,
 }
 
-/// A setting under the one name that its value has on the machine that is asked about.
-pub(crate) type OneName<'a> = &'a dyn Fn(Setting) -> Setting;
+/// The machine that is asked about, as far as it tells what words mean.
+#[derive(Clone, Copy)]
+pub(crate) struct Where<'a> {
+    /// A setting under the one name that its value has there.
+    pub(crate) one_name: &'a dyn Fn(Setting) -> Setting,
+    /// The files that set tunables there at boot.
+    pub(crate) configuration: &'a dyn Fn() -> Tree,
+}
 
 /// The settings of the words of the command line, as this machine's kernel reads them with pages of
 /// this size.
@@ -40,7 +47,11 @@ pub(crate) type OneName<'a> = &'a dyn Fn(Setting) -> Setting;
 /// As for [`read_for`].
 pub(crate) fn read(words: &[String], page: PageSize) -> anyhow::Result<Asked> {
     let root = Root::default();
-    read_for(words, page, &|setting| host::one_name::of(&root, setting))
+    let here = Where {
+        one_name: &|setting| host::one_name::of(&root, setting),
+        configuration: &|| host::configuration::read(&root),
+    };
+    read_for(words, page, here)
 }
 
 /// The same for a machine of which something else tells the names.
@@ -50,14 +61,14 @@ pub(crate) fn read(words: &[String], page: PageSize) -> anyhow::Result<Asked> {
 pub(crate) fn read_for(
     words: &[String],
     page: PageSize,
-    one_name: OneName<'_>,
+    place: Where<'_>,
 ) -> anyhow::Result<Asked> {
     let mut asked = Asked {
         page,
         ..Asked::default()
     };
     for word in words {
-        asked.add_word(word, one_name)?;
+        asked.add_word(word, place)?;
     }
     if asked.settings.is_empty() {
         let left = asked.notes.join("; ");
@@ -66,34 +77,43 @@ pub(crate) fn read_for(
         } else {
             format!(" ({left})")
         };
-        bail!("nothing to set{left}: write vm.swappiness=10, a sysctl.d file or STUDY:ARM");
+        bail!(
+            "nothing to set{left}: write vm.swappiness=10, a sysctl.d file, a profile of TuneD or \
+             STUDY:ARM"
+        );
     }
     Ok(asked)
 }
 
 impl Asked {
-    fn add_word(&mut self, word: &str, one_name: OneName<'_>) -> anyhow::Result<()> {
+    fn add_word(&mut self, word: &str, place: Where<'_>) -> anyhow::Result<()> {
         // A file that somebody called like a setting or an arm is none of them.
         if let Some((key, value)) = word.split_once('=') {
-            return self.add(key.trim(), value.trim(), one_name);
+            return self.add(key.trim(), value.trim(), place);
         }
         let is_path = word.contains('/');
         if let Some((study, arm)) = word.split_once(':').filter(|_| !is_path) {
             for setting in of_arm(study, arm)? {
-                self.add(&setting.tunable, &setting.value, one_name)?;
+                self.add(&setting.tunable, &setting.value, place)?;
             }
             return Ok(());
         }
         match is_path || Path::new(word).exists() {
-            true => self.add_file(word, one_name),
+            true => self.add_file(word, place),
             false => bail!("{word}: neither KEY=VALUE, nor a file, nor STUDY:ARM"),
         }
     }
 
     /// The lines of a `sysctl.d` file; keys of `/sys` may stand there too.
-    fn add_file(&mut self, path: &str, one_name: OneName<'_>) -> anyhow::Result<()> {
+    fn add_file(&mut self, path: &str, place: Where<'_>) -> anyhow::Result<()> {
         let text = files::named::text(Path::new(path), LONGEST);
         let text = text.with_context(|| format!("{path}: cannot be read"))?;
+        if Path::new(path)
+            .file_name()
+            .is_some_and(|name| name == "tuned.conf")
+        {
+            return self.add_profile(path, &text, place);
+        }
         for line in sysctl_d::lines(&text, Loader::Systemd) {
             let at = || format!("{path}: line {}", line.number);
             match line.says {
@@ -101,7 +121,7 @@ impl Asked {
                     let note = format!("{}: {key} is left alone: it sets no memory", at());
                     self.notes.push(note);
                 }
-                Says::Sets { key, value, .. } => self.add(key, value, one_name).with_context(at)?,
+                Says::Sets { key, value, .. } => self.add(key, value, place).with_context(at)?,
                 Says::Excludes(key) => {
                     bail!(
                         "{}: -{key} leaves a key alone, which is nothing to set",
@@ -115,7 +135,31 @@ impl Asked {
         Ok(())
     }
 
-    fn add(&mut self, key: &str, text: &str, one_name: OneName<'_>) -> anyhow::Result<()> {
+    /// What a profile of TuneD wishes, with those that it includes.
+    fn add_profile(&mut self, path: &str, text: &str, place: Where<'_>) -> anyhow::Result<()> {
+        let wishes = tuned::wishes(&(place.configuration)(), path, text);
+        let at = |origin: &Origin| match origin.path == path {
+            true => format!("{path}: line {}", origin.line),
+            false => origin.to_string(),
+        };
+        for lost in &wishes.lost {
+            let note = format!("{}: {}: {}", at(&lost.origin), lost.path, lost.why);
+            self.notes.push(note);
+        }
+        for write in &wishes.writes {
+            let (file, at) = (format!("/{}", write.path), at(&write.origin));
+            if catalogue::resolve(&file).is_err() {
+                let note = format!("{at}: {file} is left alone: it sets no memory");
+                self.notes.push(note);
+                continue;
+            }
+            let added = self.add(&file, &write.value, place);
+            added.with_context(|| at)?;
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, key: &str, text: &str, place: Where<'_>) -> anyhow::Result<()> {
         let setting = catalogue::typed_of(key, text, self.page)?;
         let named = catalogue::check(&setting)?;
         if named.tunable.is_number() && quantity::size(text).is_err() && text != setting.value {
@@ -124,7 +168,7 @@ impl Asked {
                 setting.value
             ));
         }
-        let known = one_name(setting.clone());
+        let known = (place.one_name)(setting.clone());
         if known.tunable != setting.tunable {
             let note = format!("{} is {} here", setting.tunable, known.tunable);
             self.notes.push(note);
@@ -226,6 +270,28 @@ mod tests {
         assert!(
             error.starts_with("nothing to set (") && error.contains("somaxconn"),
             "{error}"
+        );
+    }
+
+    #[test]
+    fn a_profile_of_tuned_is_what_it_wishes() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("tuned.conf");
+        let text = "[main]\nsummary=x\n[vm]\ntransparent_hugepages=never\n[sysctl]\n\
+                    vm.swappiness = 10\nnet.core.somaxconn=>2048\n[sysfs]\n/sys/block/x/y=1\n";
+        std::fs::write(&path, text).expect("a file");
+        let path = path.to_str().expect("a path").to_owned();
+        let asked = read(std::slice::from_ref(&path), PageSize::FOUR_KIB).expect("settings");
+        let settings: Vec<String> = asked.settings.iter().map(ToString::to_string).collect();
+        assert_eq!(settings, ["thp.enabled = never", "vm.swappiness = 10"]);
+        let noted = |what: &str| asked.notes.iter().any(|note| note.contains(what));
+        assert!(noted("/sys/block/x/y is left alone"), "{:?}", asked.notes);
+        assert!(noted("depends on the value before"), "{:?}", asked.notes);
+        std::fs::write(&path, "[sysctl]\nvm.swappiness=many\n").expect("a file");
+        let error = read(&[path], PageSize::FOUR_KIB).expect_err("no number");
+        assert!(
+            format!("{error:#}").contains("tuned.conf: line 2: "),
+            "{error:#}"
         );
     }
 

@@ -12,7 +12,7 @@ use mm::settings::Setting;
 use mm::snapshot::Snapshot;
 
 use super::inspect::evidence::{self, Facts, Read};
-use crate::changing::asked;
+use crate::changing::asked::{self, Where};
 use crate::exit::ExitCode;
 use crate::term::{self, Canvas, Charset};
 use look::explain::overview::Overview;
@@ -33,8 +33,8 @@ const FOLDERS: [&str; 6] = [
 
 /// Explain a tunable: its value in bytes here, the kernel's own choice, what goes with it
 ///
-/// KEY=VALUE, or a file of them, is judged instead: what it would change in bytes, what lint says
-/// of it on this machine, what was measured. A word, such as dirty, lists the tunables that have
+/// KEY=VALUE, a file of them, or a profile of TuneD (tuned.conf) is judged instead: what it would
+/// change in bytes, what lint says of it on this machine, what was measured. A word, such as dirty, lists the tunables that have
 /// it. KEY may be written in any spelling: vm.swappiness, vm/swappiness, /proc/sys/vm/swappiness,
 /// swappiness, ksm.run, /sys/kernel/mm/lru_gen/min_ttl_ms, bdi.sda.max_ratio,
 /// system.slice/memory.high, MemoryHigh. Without KEY it lists the tunables that differ from what
@@ -115,10 +115,16 @@ fn judged(args: &Args, word: &str) -> anyhow::Result<ExitCode> {
     // Of another machine its evidence tells the names, and not this host.
     let asked = match args.evidence.is_empty() {
         true => asked::read(&words, snapshot.page)?,
-        false => asked::read_for(&words, snapshot.page, &|setting| {
-            one_name(&snapshot, setting)
-        })?,
+        false => asked::read_for(
+            &words,
+            snapshot.page,
+            Where {
+                one_name: &|setting| one_name(&snapshot, setting),
+                configuration: &|| boot::tree_of(&frame).unwrap_or_default(),
+            },
+        )?,
     };
+    asked.notes.iter().for_each(term::talk);
     let proposed = Proposed::of(&frame, &snapshot, asked.settings);
     let text = match args.json {
         true => shapes::text(&proposed) + "\n",
