@@ -4,8 +4,9 @@
 mod request;
 
 use std::io::{self, ErrorKind, Read as _, Write as _};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -17,7 +18,7 @@ pub(crate) use self::request::Request;
 /// The longest head of a request, in bytes.
 const LONGEST: usize = 8 << 10;
 
-/// The most connections at a time; further ones are closed.
+/// The most connections at a time.
 const MOST: usize = 64;
 
 /// How long a client may take to ask, and again to take its answer.
@@ -113,22 +114,55 @@ pub(crate) fn serve(
         signal_hook::flag::register_conditional_shutdown(signal, 0, Arc::new(true.into()))?;
     }
     let service = Arc::new(service);
-    let waiting = Arc::new(());
+    let mut clients = Clients::default();
     loop {
         match listener.accept() {
-            Ok((stream, _)) if Arc::strong_count(&waiting) <= MOST => {
-                let (service, one_of) = (Arc::clone(&service), Arc::clone(&waiting));
+            Ok((mut stream, _)) => {
+                let Some(has_asked) = clients.admit(&stream) else {
+                    continue;
+                };
+                let service = Arc::clone(&service);
                 // What befalls one client is no matter of the next.
                 let served = thread::Builder::new().spawn(move || {
-                    let _ = answer(stream, reach, service.as_ref());
-                    drop(one_of);
+                    let _ = answer(&mut stream, reach, service.as_ref(), &has_asked);
+                    let _ = stream.shutdown(Shutdown::Both);
                 });
                 drop(served);
             }
-            Ok((refused, _)) => drop(refused),
             Err(error) if is_ours(&error) => thread::sleep(PATIENCE),
             Err(_) => {}
         }
+    }
+}
+
+/// Those that are connected, the first first.
+#[derive(Default)]
+struct Clients(Vec<Client>);
+
+struct Client {
+    stream: TcpStream,
+    /// Whether its request is there; its thread holds the other one.
+    has_asked: Arc<AtomicBool>,
+}
+
+impl Clients {
+    /// Lets a client in. Where there are too many already, the one that has been there longest
+    /// without asking goes; where all have asked, `None`.
+    fn admit(&mut self, stream: &TcpStream) -> Option<Arc<AtomicBool>> {
+        let clients = &mut self.0;
+        clients.retain(|client| Arc::strong_count(&client.has_asked) > 1);
+        if clients.len() >= MOST {
+            let is_idle = |client: &Client| !client.has_asked.load(Ordering::Relaxed);
+            let idle = clients.remove(clients.iter().position(is_idle)?);
+            // Its thread reads the end, and ends.
+            let _ = idle.stream.shutdown(Shutdown::Both);
+        }
+        let has_asked = Arc::new(AtomicBool::new(false));
+        clients.push(Client {
+            stream: stream.try_clone().ok()?,
+            has_asked: Arc::clone(&has_asked),
+        });
+        Some(has_asked)
     }
 }
 
@@ -145,13 +179,20 @@ fn is_ours(error: &io::Error) -> bool {
     !known.contains(&error.kind())
 }
 
-fn answer(mut stream: TcpStream, reach: Reach, service: &impl Service) -> io::Result<()> {
-    let Some(head) = head(&mut stream)? else {
+fn answer(
+    stream: &mut TcpStream,
+    reach: Reach,
+    service: &impl Service,
+    has_asked: &AtomicBool,
+) -> io::Result<()> {
+    let head = head(stream)?;
+    has_asked.store(true, Ordering::Relaxed);
+    let Some(head) = head else {
         let refused = Answer::line("431 Request Header Fields Too Large");
-        return give(&mut stream, refused, false);
+        return give(stream, refused, false);
     };
     let Some(request) = Request::parse(&head) else {
-        return give(&mut stream, Answer::line("400 Bad Request"), false);
+        return give(stream, Answer::line("400 Bad Request"), false);
     };
     let answer = match request.method {
         _ if reach == Reach::Here && !request.is_for_an_address() => {
@@ -163,7 +204,7 @@ fn answer(mut stream: TcpStream, reach: Reach, service: &impl Service) -> io::Re
             ..Answer::line("405 Method Not Allowed")
         },
     };
-    give(&mut stream, answer, request.method == "HEAD")
+    give(stream, answer, request.method == "HEAD")
 }
 
 fn give(stream: &mut TcpStream, answer: Answer, is_head: bool) -> io::Result<()> {

@@ -175,6 +175,16 @@ fn there_is_an_end_of_viewers_and_the_page_is_served_beside_them() {
 }
 
 #[test]
+fn connections_that_ask_for_nothing_shut_nobody_out() {
+    let server = Server::new();
+    let idle = (0..400).map(|_| TcpStream::connect(&server.host).expect("it listens"));
+    let idle: Vec<TcpStream> = idle.collect();
+    let (head, _) = server.ask("GET", &server.path, &server.host);
+    assert!(head.starts_with("HTTP/1.1 200 "), "{head}");
+    drop(idle);
+}
+
+#[test]
 fn what_cannot_be_served_is_said_in_one_line() {
     let folder = tempfile::tempdir().expect("a folder");
     let page = folder.path().join("page.html");
