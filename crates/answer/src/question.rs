@@ -8,7 +8,7 @@ use scenario::outcome::Outcome;
 use study::coverage;
 use study::likely_error;
 use study::record::Record;
-use study::{BUILT_IN, Beside, Limit, Study};
+use study::{Beside, Limit, Study};
 
 use crate::bench::{BenchError, Run};
 use crate::calibration;
@@ -304,10 +304,7 @@ impl Asked {
         let scenarios = scenarios.collect::<Result<Vec<_>, _>>()?;
         let mut notes = coverage::notes(&scenarios, &self.calibration, self.scale.pages());
         notes.extend(without_dentries(&scenarios));
-        // Those that are built in have records, and the report their own error; that of recordings
-        // is said with the answer.
-        let is_built_in = BUILT_IN.iter().any(|(name, _)| *name == self.study.name);
-        if !is_built_in && self.study.recorded.sha256.is_none() {
+        if likely_error::is_of(&self.study) {
             notes.push(likely_error::note(&self.study, &scenarios));
         }
         for scenario in &scenarios {

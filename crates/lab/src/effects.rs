@@ -150,6 +150,7 @@ fn word(verdict: Verdict) -> &'static str {
         Verdict::Worse => "worse",
         Verdict::Differs => "differs",
         Verdict::NotDecided => "not decided",
+        Verdict::NotSure => "not sure",
         Verdict::NoDifferenceShown => "no difference shown",
         Verdict::TooFewRuns => "too few runs",
     }

@@ -404,6 +404,7 @@ fn change(verdicts: &[ArmVerdict], measure: &str, arm: &str) -> Cell {
         Verdict::Worse => Cell::new(format!("{by}, worse"), Mood::Bad),
         Verdict::Differs => by.into(),
         Verdict::NotDecided => "not decided".into(),
+        Verdict::NotSure => format!("{by}, not sure").into(),
         Verdict::NoDifferenceShown if verdict.difference.shift == 0.0 => "same".into(),
         Verdict::NoDifferenceShown => "no difference shown".into(),
         Verdict::TooFewRuns => "too few runs".into(),

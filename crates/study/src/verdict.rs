@@ -118,6 +118,8 @@ pub enum Verdict {
     NotDecided,
     /// No difference was shown, which does not mean that there is none.
     NoDifferenceShown,
+    /// The model shows a difference that is within its likely error of none.
+    NotSure,
     /// With so few runs no difference, however large, could be told from chance.
     TooFewRuns,
 }
@@ -286,6 +288,7 @@ impl Difference {
             Verdict::Differs => format!("differs: {by}"),
             Verdict::NotDecided => format!("not decided, {}", self.by_seed.words(self.better)),
             Verdict::NoDifferenceShown => "no difference shown".to_owned(),
+            Verdict::NotSure => format!("not sure: {by}"),
             Verdict::TooFewRuns => "too few runs".to_owned(),
         };
         format!("{verdict} ({})", self.basis.words())

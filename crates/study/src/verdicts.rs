@@ -161,6 +161,7 @@ pub fn sum_up(verdicts: &[ArmVerdict], arm: &str) -> Option<String> {
         (Verdict::Worse, "worse in"),
         (Verdict::Differs, "different in"),
         (Verdict::NotDecided, "not decided in"),
+        (Verdict::NotSure, "not sure of"),
         (Verdict::NoDifferenceShown, "no difference shown in"),
         (Verdict::TooFewRuns, "too few runs for"),
     ];

@@ -187,7 +187,7 @@ fn said(effect: &Effect, row: &Row, verdict: &ArmVerdict) -> Option<String> {
     let difference = verdict.difference;
     let words = match difference.verdict {
         Verdict::NotDecided => return now_and_then(effect, difference.by_seed),
-        Verdict::NoDifferenceShown | Verdict::TooFewRuns => return None,
+        Verdict::NoDifferenceShown | Verdict::NotSure | Verdict::TooFewRuns => return None,
         _ if difference.shift > 0.0 => effect.more.as_ref(),
         _ => effect.less.as_ref(),
     }?;

@@ -249,6 +249,7 @@ fn word(verdict: verdict::Verdict) -> &'static str {
         verdict::Verdict::Worse => "worse",
         verdict::Verdict::Differs => "differs",
         verdict::Verdict::NotDecided => "not_decided",
+        verdict::Verdict::NotSure => "not_sure",
         verdict::Verdict::NoDifferenceShown => "no_difference_shown",
         verdict::Verdict::TooFewRuns => "too_few_runs",
     }

@@ -4,6 +4,7 @@ use crate::base;
 use crate::pressure;
 use study::Study;
 use study::compare::{self, Reading, Row};
+use study::likely_error;
 use study::measure::Measure;
 use study::record::Record;
 use study::verdicts::{ArmVerdict, of_arms};
@@ -82,11 +83,10 @@ impl Pair {
     /// Each arm against the first, by the kernel's runs, or the model's where there are none.
     #[must_use]
     pub fn verdicts(&self, study: &Study) -> Vec<ArmVerdict> {
-        let records = match self.is_proved() {
-            true => &self.proofs,
-            false => &self.model,
-        };
-        of_arms(study, records, self.looks)
+        match self.is_proved() {
+            true => of_arms(study, &self.proofs, self.looks),
+            false => likely_error::doubted(study, of_arms(study, &self.model, self.looks)),
+        }
     }
 
     /// What every arm sets that the kernel does not boot with.

@@ -12,10 +12,11 @@ use super::pair::Pair;
 use super::prose;
 use crate::csv;
 use study::compare::{Figure, Row, row_of};
+use study::likely_error;
 use study::measure::Unit;
 use study::record::Record;
 use study::stats;
-use study::{Chart, Distribution, Study, likely_error};
+use study::{Chart, Distribution, Study};
 
 /// A kernel's runs and its figures.
 pub(super) type OfKernel<'a> = (&'a Pair, &'a [Row]);

@@ -70,6 +70,7 @@ fn line(verdict: &ArmVerdict, pair: &Pair, rows: &[Row]) -> String {
         Verdict::Worse => "mark bad",
         Verdict::Differs
         | Verdict::NotDecided
+        | Verdict::NotSure
         | Verdict::NoDifferenceShown
         | Verdict::TooFewRuns => "plain",
     };

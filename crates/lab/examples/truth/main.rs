@@ -79,7 +79,7 @@ impl Wanted {
         while let Some(option) = arguments.next() {
             match option.as_str() {
                 "--recorded" => wanted.recorded = true,
-                "--errors" => wanted.what = What::Errors,
+                "--errors" => (wanted.what, wanted.seeds) = (What::Errors, errors::ALL),
                 _ => {
                     let value = arguments.next();
                     let value = value.with_context(|| format!("{option} needs a value"))?;

@@ -24,7 +24,7 @@ pub fn is_open(
     let could_matter = || could_matter(&baseline, &arm, thresholds);
     match (found.basis, found.verdict) {
         (Basis::Deterministic { .. }, _) => false,
-        (_, Verdict::Better | Verdict::Worse | Verdict::Differs) => false,
+        (_, Verdict::Better | Verdict::Worse | Verdict::Differs | Verdict::NotSure) => false,
         (_, Verdict::NotDecided) => !found.by_seed.is_sure(),
         (_, Verdict::TooFewRuns) => could_matter(),
         (Basis::Statistics { effect, .. }, Verdict::NoDifferenceShown) => {

@@ -52,6 +52,7 @@ fn sentence(verdicts: &[&ArmVerdict]) -> Option<String> {
         (Verdict::Better, "better in"),
         (Verdict::Worse, "worse in"),
         (Verdict::NotDecided, "not decided in"),
+        (Verdict::NotSure, "not sure of"),
     ];
     let named = named.iter().filter_map(|(verdict, words)| {
         let of_kind = verdicts
