@@ -31,8 +31,8 @@ use crate::term;
 /// until a change is confirmed, so a reboot undoes it too.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// KEY=VALUE in any spelling (a size may have a unit), a file of such lines as in sysctl.d, a profile of TuneD (tuned.conf), or
-    /// STUDY:ARM
+    /// KEY=VALUE in any spelling (a size may have a unit), a file of such lines as in sysctl.d, a
+    /// profile of TuneD (tuned.conf), or STUDY:ARM
     #[arg(required = true, value_name = "SETTING")]
     settings: Vec<String>,
     /// Show the plan and write nothing

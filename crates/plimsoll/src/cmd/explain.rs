@@ -34,12 +34,12 @@ const FOLDERS: [&str; 6] = [
 /// Explain a tunable: its value in bytes here, the kernel's own choice, what goes with it
 ///
 /// KEY=VALUE, a file of them, or a profile of TuneD (tuned.conf) is judged instead: what it would
-/// change in bytes, what lint says of it on this machine, what was measured. A word, such as dirty, lists the tunables that have
-/// it. KEY may be written in any spelling: vm.swappiness, vm/swappiness, /proc/sys/vm/swappiness,
-/// swappiness, ksm.run, /sys/kernel/mm/lru_gen/min_ttl_ms, bdi.sda.max_ratio,
-/// system.slice/memory.high, MemoryHigh. Without KEY it lists the tunables that differ from what
-/// this kernel chooses on this machine, the largest effect first. Needs no root and changes
-/// nothing.
+/// change in bytes, what lint says of it on this machine, what was measured. A word, such as dirty,
+/// lists the tunables that have it. KEY may be written in any spelling: vm.swappiness,
+/// vm/swappiness, /proc/sys/vm/swappiness, swappiness, ksm.run, /sys/kernel/mm/lru_gen/min_ttl_ms,
+/// bdi.sda.max_ratio, system.slice/memory.high, MemoryHigh. Without KEY it lists the tunables that
+/// differ from what this kernel chooses on this machine, the largest effect first. Needs no root
+/// and changes nothing.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The tunable, a value proposed for it, a file of such values, or a word to search for
