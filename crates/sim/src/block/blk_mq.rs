@@ -24,12 +24,11 @@ pub(crate) fn complete_request(
     };
     memory.io.expect_disks(events);
     let observes = scheduler.is_runnable(OBSERVER);
-    let tagged = memory.io.disks[disk].take_tagged();
+    let gone_on = memory.io.disks[disk].take_woken();
     let is_over = |waits, entity| match waits {
         WaitsFor::Observer => !observes,
-        WaitsFor::Disk(of) if of == disk && tagged.contains(&entity) => true,
-        WaitsFor::Disk(of) if memory.io.disks[of].holds_up(entity) => false,
-        waits => is_done(memory, waits, disk, &request),
+        WaitsFor::Disk(of) => of == disk && gone_on.contains(&entity),
+        waits => is_done(memory, waits, &request),
     };
     let mut woken = scheduler.queue.take(is_over);
     woken.extend(request.waiter);
@@ -47,13 +46,15 @@ pub(crate) fn complete_request(
 }
 
 /// Whether the end of a request is what somebody waits for.
-fn is_done(memory: &Memory, waits: WaitsFor, disk: usize, request: &Request) -> bool {
+fn is_done(memory: &Memory, waits: WaitsFor, request: &Request) -> bool {
     match waits {
         WaitsFor::Page(page) => request.pages.iter().any(|range| range.contains(&page)),
-        WaitsFor::Disk(of) => of == disk && memory.io.disks[disk].wakes_writers(),
         WaitsFor::Ksmd => !memory.ksm.is_in_batch,
-        // The journal's thread wakes them, and the observer.
-        WaitsFor::Commit { .. } | WaitsFor::Shadow { .. } | WaitsFor::Observer => false,
+        // The disk says, the journal's thread wakes them, or the observer.
+        WaitsFor::Disk(_)
+        | WaitsFor::Commit { .. }
+        | WaitsFor::Shadow { .. }
+        | WaitsFor::Observer => false,
     }
 }
 
@@ -79,9 +80,13 @@ impl PageIo {
         disk: usize,
         now: Nanos,
     ) {
-        if self.disks[disk].end_window(now) {
-            scheduler.wake_waiters(WaitsFor::Disk(disk), now);
-        }
+        let device = &mut self.disks[disk];
+        device.end_window(now);
+        let gone_on = device.take_woken();
+        let woken = scheduler
+            .queue
+            .take(|waits, entity| waits == WaitsFor::Disk(disk) && gone_on.contains(&entity));
+        scheduler.wake_up(woken, now);
         self.expect_disks(events);
     }
 }
