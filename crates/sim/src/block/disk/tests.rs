@@ -324,7 +324,7 @@ fn beside_reads_half_as_much_is_written_and_what_is_marked_never_more() {
     };
     submit(&mut disk, Nanos(0), 0, request(Direction::Write, 0, 4096));
     let may = |disk: &Disk, now, writer| {
-        let held = (0..99).find(|&held| is_congested(&disk, now, writer, held));
+        let held = (0..99).find(|&held| is_congested(disk, now, writer, held));
         held.map(|held| held + 1)
     };
     assert_eq!(may(&disk, Nanos(0), flusher(false)), Some(8));
