@@ -2,7 +2,7 @@
 
 use mm::units::Nanos;
 
-use crate::block::disk::Request;
+use crate::block::disk::{Direction, Request};
 use crate::mm::page_io::state::PageIo;
 use crate::mm::parts::Memory;
 use crate::sched::core::Scheduler;
@@ -27,7 +27,11 @@ pub(crate) fn complete_request(
     let gone_on = memory.io.disks[disk].take_woken();
     let is_over = |waits, entity| match waits {
         WaitsFor::Observer => !observes,
-        WaitsFor::Disk(of) => of == disk && gone_on.contains(&entity),
+        WaitsFor::Disk(of) if of == disk && gone_on.contains(&entity) => true,
+        // A reclaimer that got nothing waits for some write to end (`reclaim_throttle`).
+        WaitsFor::Disk(of) if of == disk && request.direction == Direction::Write => {
+            !memory.io.disks[disk].is_in_line(entity)
+        }
         waits => is_done(memory, waits, &request),
     };
     let mut woken = scheduler.queue.take(is_over);

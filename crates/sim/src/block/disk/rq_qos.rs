@@ -47,6 +47,11 @@ impl Disk {
         given.iter().any(|(of, _)| *of == entity) || self.throttled.holds(entity)
     }
 
+    /// Whether a task waits for room or for a tag.
+    pub(crate) fn is_in_line(&self, entity: usize) -> bool {
+        self.throttled.holds(entity) || self.holds_up(entity)
+    }
+
     /// Whether a task may begin a write; otherwise it waits in line until it has room
     /// (`rq_qos_wait`).
     pub(crate) fn may_write(&mut self, now: Nanos, entity: usize, writer: Writer) -> bool {
