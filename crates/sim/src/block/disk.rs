@@ -11,6 +11,7 @@
 mod mq_deadline;
 mod rq_qos;
 mod sched;
+mod state;
 mod tags;
 
 use alloc::collections::VecDeque;
@@ -22,9 +23,7 @@ use mm::formula::wbt::Limits;
 use mm::units::{Bytes, Nanos};
 use scenario::machine;
 
-use crate::block::disk::mq_deadline::BATCH;
-use crate::block::disk::rq_qos::Throttled;
-use crate::block::disk::tags::Tags;
+use crate::block::disk::state::{BATCH, Tags, Throttled};
 use crate::block::diskstats::Stats;
 use crate::block::wbt::{UnderWay, Wbt};
 use crate::mm::folio::PageId;
@@ -124,7 +123,8 @@ pub(crate) struct Disk {
     head: u64,
     /// Requests in the device, by the time at which they are done.
     serving: VecDeque<(Nanos, Request)>,
-    /// What was taken from the scheduler when the device was full (`hctx->dispatch`): it goes first.
+    /// What was taken from the scheduler when the device was full: it goes first
+    /// (`hctx->dispatch`).
     parked: Option<Request>,
     reads: VecDeque<Request>,
     writes: VecDeque<Request>,

@@ -219,13 +219,7 @@ impl Reader<'_> {
             let page = self.file.base + index as PageId;
             if self.memory.folios.is_resident(page) {
                 if let Err(why) = self.request(gap.take(), index) {
-                    let start = index;
-                    let window = Window { start, ..window };
-                    self.readahead.interrupt(Rest {
-                        window,
-                        gap,
-                        ..rest
-                    });
+                    self.readahead.interrupt(rest, index, gap);
                     return Err(why);
                 }
                 index += 1;
@@ -236,13 +230,7 @@ impl Reader<'_> {
                 && let Err(why) = self.insert_next(page, rest.effort, read_in)
             {
                 if why.is_over_soon() || rest.effort == Effort::Full {
-                    let start = index;
-                    let window = Window { start, ..window };
-                    self.readahead.interrupt(Rest {
-                        window,
-                        gap,
-                        ..rest
-                    });
+                    self.readahead.interrupt(rest, index, gap);
                 } else {
                     self.request(gap.take(), index)?;
                 }

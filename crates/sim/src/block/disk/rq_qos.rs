@@ -2,22 +2,12 @@
 //! as few are under way as keep reads quick. Room goes to those that wait, in the order in which
 //! they came.
 
-use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
 use mm::units::Nanos;
 
+use crate::block::disk::state::Throttled;
 use crate::block::disk::{Disk, Writer};
-
-/// Who waits for room.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Throttled {
-    /// Tasks that write to files, and those that write to swap.
-    lines: [VecDeque<(usize, Writer)>; 2],
-    /// Tasks that have room and have not begun their write, and whether it goes to swap: it counts
-    /// as under way.
-    given: Vec<(usize, bool)>,
-}
 
 impl Throttled {
     /// Whether a task has been given room, which it uses now.
@@ -28,6 +18,11 @@ impl Throttled {
 
     fn holds(&self, entity: usize) -> bool {
         self.lines.iter().flatten().any(|(of, _)| *of == entity)
+    }
+
+    /// Whether anybody waits.
+    pub(super) fn is_waited_for(&self) -> bool {
+        self.lines.iter().any(|line| !line.is_empty())
     }
 
     /// Forgets a task: the room that it was given.

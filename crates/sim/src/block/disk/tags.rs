@@ -1,36 +1,15 @@
 //! The scheduler's tags (`block/blk-mq-tag.c`): a request takes one before it goes anywhere, and
-//! the task that finds none sleeps.
-
-use alloc::collections::VecDeque;
-use alloc::vec::Vec;
+//! the task that finds none sleeps (`blk_mq_get_tag`).
 
 use mm::units::Nanos;
 
+use crate::block::disk::state::{Sleeper, Tags};
 use crate::block::disk::{Disk, Request};
 
 /// Tags for each request that the device takes, and the most of these that count
 /// (`blk_mq_init_sched`).
 const FOR_EACH: u32 = 2;
 const MOST: u32 = 128;
-
-/// Who has tags that are not seen in the queues, and who waits for one.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Tags {
-    /// Those of requests that tasks hold back.
-    plugged: u64,
-    /// Tasks that have been given one and have not gone on since.
-    given: Vec<usize>,
-    line: VecDeque<Sleeper>,
-}
-
-/// A task, as an entity of the scheduler, that sleeps in `blk_mq_get_tag`.
-#[derive(Clone, Debug)]
-struct Sleeper {
-    entity: usize,
-    /// What it sends one after the other, each with a tag; none where it goes on itself when it has
-    /// one.
-    bios: VecDeque<Request>,
-}
 
 impl Tags {
     /// A task goes on without the tag that it waits for itself, or was given.
@@ -93,8 +72,8 @@ impl Disk {
         }
     }
 
-    /// The tasks that have just got room for a write, woken from this one on, take the tags that are
-    /// free.
+    /// The tasks that have just got room for a write, woken from this one on, take the tags that
+    /// are free.
     pub(super) fn give_tags_to_woken(&mut self, first: usize) {
         for at in first..self.woken.len() {
             if self.is_tag_free() {
@@ -125,6 +104,20 @@ impl Disk {
                 false => self.tags.line.push_back(sleeper),
             }
         }
+    }
+
+    /// Which task would sleep for good: one that was given what it waits for, or any where nothing
+    /// is under way and nobody has what is waited for.
+    pub(crate) fn lost_wakeup(&self, sleeps: impl Fn(usize) -> bool) -> Option<&'static str> {
+        let room = self.throttled.given.iter().map(|&(of, _)| of);
+        let mut given = room.chain(self.tags.given.iter().copied());
+        if given.any(|of| sleeps(of) && !self.is_in_line(of)) {
+            return Some("a task that may go on was not woken");
+        }
+        let is_waited_for = self.throttled.is_waited_for() || !self.tags.line.is_empty();
+        let is_given = !self.tags.given.is_empty() || !self.throttled.given.is_empty();
+        let is_idle = self.serving.is_empty() && self.tags.plugged == 0 && !is_given;
+        (is_idle && is_waited_for).then_some("tasks wait and nothing is under way")
     }
 
     /// Whether a task sleeps as a request of its has no tag.

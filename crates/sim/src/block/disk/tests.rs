@@ -299,6 +299,16 @@ fn a_task_that_finds_no_tag_goes_on_with_the_one_that_it_is_given() {
 }
 
 #[test]
+fn a_task_that_waits_for_a_tag_that_nobody_has_is_noticed() {
+    let mut disk = disk(1);
+    assert_eq!([1, 2, 3].map(|of| disk.get_tag(of)), [true, true, false]);
+    let wrong = |disk: &Disk| disk.lost_wakeup(|of| of == 3);
+    assert_eq!(wrong(&disk), None);
+    disk.tags.plugged = 0;
+    assert_eq!(wrong(&disk), Some("tasks wait and nothing is under way"));
+}
+
+#[test]
 fn tasks_may_write_half_as_much_at_a_time_as_is_waited_for() {
     let mut disk = disk(64);
     for index in 0..6_u64 {
