@@ -36,10 +36,6 @@ impl PageIo {
             let (piece, mut request) = (bio.piece(), bio.request());
             bio.rest = Some(piece.start);
             let disk = bio.disk;
-            if !self.grows(disk, &request) && self.is_congested(cpu, disk, writer) {
-                self.plug.bio = Some(bio);
-                return false;
-            }
             if bio.chain.is_none() && piece != bio.pages {
                 bio.chain = Some(self.chains.begin(bio.pages.clone()));
             }
@@ -47,11 +43,14 @@ impl PageIo {
                 Some(chain) => request.chains.push(chain),
                 None => request.pages = vec![piece.clone()],
             }
+            if !self.begin_write(cpu, folios, disk, &request, writer) {
+                self.plug.bio = Some(bio);
+                return false;
+            }
             if piece.end < bio.pages.end {
                 bio.rest = Some(piece.end);
                 self.plug.bio = Some(bio);
             }
-            self.plug(cpu, folios, disk, request);
         }
         true
     }

@@ -1,14 +1,18 @@
 //! A disk behind the block layer: a scheduler that prefers reads, a device with channels.
 //!
 //! The device takes up to `queue_depth` requests; each waits for a channel and takes latency, seek
-//! and transfer time. As many wait in the scheduler, where one that continues the last of its kind
-//! is merged with it; what finds no tag there waits in line (`block/blk-mq-tag.c`).
+//! and transfer time. As many have a tag of the scheduler besides: one has been taken out for the
+//! device already, the others wait in the scheduler, where what adjoins them is merged with them.
 #![expect(
     clippy::single_range_in_vec_init,
     reason = "a request is made of ranges of pages, often of one"
 )]
 
 mod mq_deadline;
+mod rq_qos;
+mod sched;
+mod state;
+mod tags;
 
 use alloc::collections::VecDeque;
 use alloc::vec;
@@ -19,7 +23,7 @@ use mm::formula::wbt::Limits;
 use mm::units::{Bytes, Nanos};
 use scenario::machine;
 
-use crate::block::disk::mq_deadline::BATCH;
+use crate::block::disk::state::{BATCH, Tags, Throttled};
 use crate::block::diskstats::Stats;
 use crate::block::wbt::{UnderWay, Wbt};
 use crate::mm::folio::PageId;
@@ -33,11 +37,6 @@ pub(crate) const MOST_BYTES: u64 = 1280 << 10;
 /// (`queue/max_segment_size`).
 const MOST_SEGMENTS: u64 = 256;
 const SEGMENT_BYTES: u64 = 64 << 10;
-
-/// Tags of the scheduler for each request that the device takes, and the most of these that count
-/// (`blk_mq_init_sched`).
-const QUEUED_PER_TAG: u32 = 2;
-const MOST_TAGS: u32 = 128;
 
 /// What a request does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,6 +65,11 @@ pub(crate) enum Writer {
 }
 
 impl Writer {
+    /// Whether it is throttled apart from writes to files (`WBT_RWQ_SWAP`).
+    fn is_swap(self) -> bool {
+        self == Self::Swap
+    }
+
     /// Requests that the throttling of writeback lets be under way, by whether the disk was read
     /// lately (`get_limit`).
     fn most_requests(self, limits: Limits, was_read: bool) -> u64 {
@@ -119,13 +123,14 @@ pub(crate) struct Disk {
     head: u64,
     /// Requests in the device, by the time at which they are done.
     serving: VecDeque<(Nanos, Request)>,
+    /// What was taken from the scheduler when the device was full: it goes first
+    /// (`hctx->dispatch`).
+    parked: Option<Request>,
     reads: VecDeque<Request>,
     writes: VecDeque<Request>,
-    /// What waits for a tag, each with the task, as an entity of the scheduler, that sleeps until
-    /// it has one (`blk_mq_get_tag`).
-    line: VecDeque<(usize, Request)>,
-    /// Tasks whose request has got its tag since this was last taken.
-    tagged: Vec<usize>,
+    tags: Tags,
+    /// When what the device took since somebody last looked will be done.
+    pub(crate) taken: Vec<Nanos>,
     /// The direction of the present batch, and requests in it so far.
     batch: (Direction, u32),
     /// Where the last request of each direction began that was taken from the scheduler.
@@ -135,8 +140,9 @@ pub(crate) struct Disk {
     writes_serving: u32,
     /// Writes under way, those to files and those to swap.
     writing: [u64; 2],
-    /// Of which of the two the last write was that ended.
-    ended: usize,
+    throttled: Throttled,
+    /// Tasks that need not wait any longer since this was last taken.
+    woken: Vec<usize>,
     wbt: Wbt,
     /// When a read last came or ended.
     last_read: Option<Nanos>,
@@ -163,10 +169,6 @@ impl Request {
             submitted: Nanos::ZERO,
             issued: Nanos::ZERO,
         }
-    }
-
-    fn is_read(&self) -> bool {
-        self.direction == Direction::Read
     }
 
     /// A request for one page.
@@ -228,16 +230,18 @@ impl Disk {
             free_at: vec![Nanos::ZERO; channels],
             head: u64::MAX,
             serving: VecDeque::new(),
+            parked: None,
             reads: VecDeque::new(),
             writes: VecDeque::new(),
-            line: VecDeque::new(),
-            tagged: Vec::new(),
+            tags: Tags::default(),
+            taken: Vec::new(),
             batch: (Direction::Read, BATCH),
             latest: [0; 2],
             starved: 0,
             writes_serving: 0,
             writing: [0; 2],
-            ended: 0,
+            throttled: Throttled::default(),
+            woken: Vec::new(),
             wbt: Wbt::new(clock),
             last_read: None,
             window: None,
@@ -254,107 +258,28 @@ impl Disk {
         self.spec.rotational
     }
 
-    /// Queues a request of a task's, an entity of the scheduler. Where the device takes it at once,
-    /// the time at which it is done.
-    pub(crate) fn submit(
-        &mut self,
-        now: Nanos,
-        entity: usize,
-        mut request: Request,
-    ) -> Option<Nanos> {
-        request.submitted = now;
+    /// A bio of a task's, an entity of the scheduler, becomes a request.
+    pub(crate) fn begin(&mut self, now: Nanos, entity: usize, request: &Request) {
         self.judge_windows(now);
         match request.direction {
             Direction::Read => self.last_read = Some(now),
-            Direction::Write => self.wbt.note_write(now),
-        }
-        self.stats.begin(now);
-        if self.merges(&request) {
-            return None;
-        }
-        *self.writing_of(&request) += u64::from(request.direction == Direction::Write);
-        if !self.has_tag(0) {
-            self.line.push_back((entity, request));
-            return None;
-        }
-        self.enqueue(now, request)
-    }
-
-    /// Whether a request, with `plugged` others that a task holds back, gets a tag at once.
-    pub(crate) fn has_tag(&self, plugged: usize) -> bool {
-        let used = self.serving.len() + self.reads.len() + self.writes.len();
-        self.line.is_empty() && ((used + plugged) as u64) < self.requests()
-    }
-
-    /// Whether a task sleeps as a request of its has no tag.
-    pub(crate) fn holds_up(&self, entity: usize) -> bool {
-        self.line.iter().any(|(of, _)| *of == entity)
-    }
-
-    /// The tasks whose requests have got tags since this was last asked.
-    pub(crate) fn take_tagged(&mut self) -> Vec<usize> {
-        core::mem::take(&mut self.tagged)
-    }
-
-    /// Whether a request becomes part of the last one of its direction in the scheduler.
-    fn merges(&mut self, request: &Request) -> bool {
-        let queue = self.queue(request.direction);
-        let merged = queue.back_mut().is_some_and(|last| last.merge(request));
-        if merged {
-            self.stats.merge(request.direction);
-        }
-        merged
-    }
-
-    /// A request that has a tag goes to the device, if that has room, else to the scheduler.
-    fn enqueue(&mut self, now: Nanos, request: Request) -> Option<Nanos> {
-        if self.serving.len() < self.spec.queue_depth.max(1) as usize {
-            return Some(self.serve(now, request));
-        }
-        self.queue(request.direction).push_back(request);
-        None
-    }
-
-    /// The tags that are free go to those that have waited longest. The device has taken what it
-    /// can from the scheduler before they wake.
-    fn give_tags(&mut self) {
-        let requests = self.requests();
-        while let Some((entity, request)) = self.line.pop_front() {
-            let used = self.serving.len() + self.reads.len() + self.writes.len();
-            if used as u64 >= requests {
-                self.line.push_front((entity, request));
-                return;
-            }
-            self.tagged.push(entity);
-            match self.merges(&request) {
-                true => *self.writing_of(&request) -= u64::from(!request.is_read()),
-                false => self.queue(request.direction).push_back(request),
+            Direction::Write => {
+                self.wbt.note_write(now);
+                if !self.throttled.take_room(entity) {
+                    self.writing[usize::from(request.is_swap)] += 1;
+                }
             }
         }
     }
 
-    fn writing_of(&mut self, request: &Request) -> &mut u64 {
-        &mut self.writing[usize::from(request.is_swap)]
-    }
-
-    /// Takes a write in as a part of one that waits in the scheduler and ends where it begins, or
-    /// begins where it ends (`blk_mq_sched_bio_merge`).
-    pub(crate) fn merge_bio(&mut self, now: Nanos, bio: &Request) -> bool {
-        let mut waiting = self.writes.iter_mut();
-        let merged = waiting.any(|request| request.merge(bio) || request.merge_front(bio));
-        if merged {
-            self.stats.begin(now);
-            self.stats.merge(Direction::Write);
-        }
-        merged
-    }
-
-    /// Ends the request that is done at `now`, and takes the next one from the scheduler: when that
-    /// will be done.
-    pub(crate) fn complete(&mut self, now: Nanos) -> Option<(Request, Option<Nanos>)> {
+    /// Ends the request that is done at `now`. The device takes what it can from the scheduler
+    /// before tasks wake; those that have got room for a write run before those that have waited
+    /// for a tag, and so take theirs first.
+    pub(crate) fn complete(&mut self, now: Nanos) -> Option<Request> {
         self.judge_windows(now);
         let (_, request) = self.serving.pop_front().filter(|(done, _)| *done <= now)?;
         self.stats.end(&request, now);
+        let woken_before = self.woken.len();
         match request.direction {
             Direction::Read => {
                 self.last_read = Some(now);
@@ -363,18 +288,14 @@ impl Disk {
             Direction::Write => {
                 self.wbt.count_write();
                 self.writes_serving -= 1;
-                *self.writing_of(&request) -= 1;
-                self.ended = usize::from(request.is_swap);
+                self.end_write(now, request.is_swap);
             }
         }
-        let next = self.dispatch(now).map(|next| self.serve(now, next));
-        self.give_tags();
-        Some((request, next))
-    }
-
-    /// Requests that the scheduler has (`queue/nr_requests`).
-    fn requests(&self) -> u64 {
-        u64::from(QUEUED_PER_TAG * self.spec.queue_depth.clamp(1, MOST_TAGS))
+        self.run(now);
+        self.give_tags_to_woken(woken_before);
+        self.give_tags(now);
+        self.run(now);
+        Some(request)
     }
 
     /// In a miniature the depth stays as it begins: its requests stand for as many times the real
@@ -402,22 +323,6 @@ impl Disk {
         ends.filter(|_| is_new)
     }
 
-    /// A window may have ended: whether the tasks that wait to write may try again
-    /// (`rwb_wake_all`).
-    pub(crate) fn end_window(&mut self, now: Nanos) -> bool {
-        self.judge_windows(now);
-        self.wbt.take_growth()
-    }
-
-    /// Whether the end of a request wakes the tasks that wait to write: only when fewer are under
-    /// way than tasks may have, by half of what the background may (`wbt_rqw_done`).
-    pub(crate) fn wakes_writers(&self) -> bool {
-        let limits = self.wbt.limits(self.requests());
-        let under_way = self.writing[self.ended];
-        let room = limits.normal.saturating_sub(under_way);
-        under_way == 0 || room > 0 && room >= limits.background / 2
-    }
-
     /// Whether a write is under way.
     pub(crate) fn is_writing(&self) -> bool {
         self.writes_serving > 0
@@ -429,12 +334,18 @@ impl Disk {
             .is_some_and(|read| now < read.saturating_add(LATELY))
     }
 
-    /// Whether a writer has to wait until a request is done, with `plugged` requests of its own
-    /// held back: as few writes may be under way as keep reads quick (`block/blk-wbt.c`).
-    pub(crate) fn is_congested(&self, now: Nanos, writer: Writer, plugged: usize) -> bool {
-        let limits = self.wbt.limits(self.requests());
-        let under_way = self.writing[usize::from(writer == Writer::Swap)] + plugged as u64;
-        under_way >= writer.most_requests(limits, self.was_read(now))
+    /// The tasks that need not wait any longer since this was last asked.
+    pub(crate) fn take_woken(&mut self) -> Vec<usize> {
+        core::mem::take(&mut self.woken)
+    }
+
+    /// A task waits no longer, for room or for a tag, and gives back what it was given.
+    pub(crate) fn forget(&mut self, now: Nanos, entity: usize) {
+        self.tags.forget(entity);
+        for is_swap in self.throttled.forget(entity) {
+            self.end_write(now, is_swap);
+        }
+        self.give_tags(now);
     }
 
     fn queue(&mut self, direction: Direction) -> &mut VecDeque<Request> {
@@ -444,7 +355,7 @@ impl Disk {
         }
     }
 
-    fn serve(&mut self, now: Nanos, mut request: Request) -> Nanos {
+    fn serve(&mut self, now: Nanos, mut request: Request) {
         request.issued = now;
         let service = self.service(&request);
         self.head = request.offset + request.length;
@@ -455,7 +366,7 @@ impl Disk {
         *channel = done;
         let later = self.serving.partition_point(|(other, _)| *other <= done);
         self.serving.insert(later, (done, request));
-        done
+        self.taken.push(done);
     }
 
     fn service(&self, request: &Request) -> Nanos {

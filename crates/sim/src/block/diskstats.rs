@@ -35,7 +35,7 @@ impl Stats {
         }
     }
 
-    /// A request has come to the disk.
+    /// A request has got its tag.
     pub(crate) fn begin(&mut self, now: Nanos) {
         if self.in_flight == 0 {
             self.busy_since = now;
@@ -43,10 +43,9 @@ impl Stats {
         self.in_flight += 1;
     }
 
-    /// A request has become part of another.
+    /// A request, or a bio, has become part of another request.
     pub(crate) fn merge(&mut self, direction: Direction) {
         self.side(direction).merged += 1;
-        self.in_flight -= 1;
     }
 
     /// A request is done.
@@ -100,7 +99,6 @@ mod tests {
         let mut stats = Stats::default();
         let mut request = Request::page(Direction::Write, 0, 7);
         request.submitted = Nanos(Nanos::MILLI.0);
-        stats.begin(request.submitted);
         stats.begin(request.submitted);
         stats.merge(Direction::Write);
         stats.end(&request, Nanos(4 * Nanos::MILLI.0));

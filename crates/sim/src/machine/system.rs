@@ -244,6 +244,7 @@ impl<'a> System<'a> {
     fn sample(&mut self, now: Nanos) -> Result<(), Error> {
         self.recorder.count_frame()?;
         invariants::conservation(&self.memory);
+        self.memory.io.check(&self.scheduler.queue);
         let pressure = &mut self.scheduler.pressure;
         self.recorder
             .sample(now, &self.memory, &self.tasks, pressure);
@@ -341,8 +342,10 @@ impl<'a> System<'a> {
         Ok((now, flow))
     }
 
-    /// Wakes the threads and sets the timers that writeback has asked for.
+    /// Wakes the threads and sets the timers that writeback has asked for, and wakes the tasks that
+    /// a disk lets go on.
     fn follow_orders(&mut self, now: Nanos) {
+        self.memory.io.wake_up(&mut self.scheduler, now);
         self.memory
             .writeback
             .follow_orders(&mut self.scheduler, &mut self.events, now);
@@ -365,7 +368,7 @@ fn fire_timer(
 ) {
     match event {
         Event::Flush { disk, at } => memory.writeback.flush_is_due(scheduler, disk, at),
-        Event::WriteWindow { disk } => memory.io.window_ends(scheduler, events, disk, now),
+        Event::WriteWindow { disk } => memory.io.window_ends(events, disk, now),
         Event::EstimateBandwidth { disk } => memory.writeback.renew_bandwidth(&memory.cpu, disk),
         Event::KsmScan { at } => memory.ksm.timer(&memory.cpu, scheduler, at),
         Event::NapEnds { at } => memory.zones.kswapd_timer(&mut memory.cpu, scheduler, at),

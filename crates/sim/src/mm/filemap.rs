@@ -204,9 +204,9 @@ impl Reader<'_> {
     /// (`page_cache_ra_unbounded`).
     ///
     /// # Errors
-    /// There is no page for one of them, or somebody else may want the CPU first: each allocation
-    /// looks (`might_alloc`). Where there may be one soon, or any effort is worth it, the rest is
-    /// remembered; otherwise those before it are read.
+    /// There is no page for one of them, a request has no tag, or somebody else may want the CPU
+    /// first: each allocation looks (`might_alloc`). Where there may be one soon, or any effort is
+    /// worth it, the rest is remembered; otherwise those before it are read.
     fn read_window(&mut self, rest: Rest) -> Result<(), NoPage> {
         let Rest {
             window, mut gap, ..
@@ -218,7 +218,10 @@ impl Reader<'_> {
         while index < end {
             let page = self.file.base + index as PageId;
             if self.memory.folios.is_resident(page) {
-                self.request(gap.take(), index);
+                if let Err(why) = self.request(gap.take(), index) {
+                    self.readahead.interrupt(rest, index, gap);
+                    return Err(why);
+                }
                 index += 1;
                 continue;
             }
@@ -227,15 +230,9 @@ impl Reader<'_> {
                 && let Err(why) = self.insert_next(page, rest.effort, read_in)
             {
                 if why.is_over_soon() || rest.effort == Effort::Full {
-                    let start = index;
-                    let window = Window { start, ..window };
-                    self.readahead.interrupt(Rest {
-                        window,
-                        gap,
-                        ..rest
-                    });
+                    self.readahead.interrupt(rest, index, gap);
                 } else {
-                    self.request(gap.take(), index);
+                    self.request(gap.take(), index)?;
                 }
                 return Err(why);
             }
@@ -247,8 +244,7 @@ impl Reader<'_> {
             }
             index = come.end;
         }
-        self.request(gap, end);
-        Ok(())
+        self.request(gap, end)
     }
 
     /// Inserts the next page of a window, unless the time is over, and pays for it.
@@ -314,13 +310,17 @@ impl Reader<'_> {
     /// Sends the request for the pages of an interrupted window that are locked already.
     pub(crate) fn send_rest(&mut self) {
         if let Some(rest) = self.readahead.take_rest() {
-            self.request(rest.gap, rest.window.start);
+            // Where it has to wait for its tag, it goes without the task.
+            let _ = self.request(rest.gap, rest.window.start);
         }
     }
 
     /// Sends the request for the pages from `start` to before `end`, as indices.
-    pub(crate) fn request(&mut self, start: Option<u64>, end: u64) {
-        let Some(start) = start else { return };
+    ///
+    /// # Errors
+    /// The task has to wait for the tag.
+    pub(crate) fn request(&mut self, start: Option<u64>, end: u64) -> Result<(), NoPage> {
+        let Some(start) = start else { return Ok(()) };
         let offset = self.file.offset + start * PAGE;
         let mut request = Request::new(Direction::Read, offset, (end - start) * PAGE);
         request.pages.push(self.file.pages_of(start..end));
@@ -330,6 +330,7 @@ impl Reader<'_> {
             self.file.disk,
             request,
         );
+        self.memory.may_go_on()
     }
 }
 

@@ -12,6 +12,7 @@ use crate::mm::folio::{Flag, PageId, State};
 use crate::mm::lru::Kind;
 use crate::mm::lruvec::state::Lruvecs;
 use crate::mm::objects::state::Objects;
+use crate::mm::page_alloc::state::NoPage;
 use crate::mm::page_alloc::zone::Zones;
 use crate::mm::page_io::state::{PageIo, Stuck};
 use crate::mm::parts::Memory;
@@ -27,49 +28,93 @@ const PLUGGED: usize = 32;
 const LONG: u64 = 128 << 10;
 
 impl PageIo {
-    /// Sends a request to a disk.
-    pub(crate) fn submit(&mut self, cpu: &mut Cpu, folios: &Folios, disk: usize, request: Request) {
-        cpu.spent += cpu.costs.request_ps;
-        if folios.reads_file(&request) {
-            cpu.spent -= cpu.costs.interrupt_ps;
-        }
-        let kib = request.length / 1024;
-        match request.direction {
-            Direction::Read => cpu.events.pgpgin += kib,
-            Direction::Write => cpu.events.pgpgout += kib,
-        }
-        let now = cpu.now();
-        let entity = cpu.current.entity;
-        if let Some(done) = self.disks[disk].submit(now, entity, request) {
-            self.dispatched.push((done, disk));
-        }
-    }
-
-    /// Whether a task that writes to a disk has to wait: for others' writes to end, or for a tag
-    /// for its own.
-    pub(crate) fn is_congested(&self, cpu: &Cpu, disk: usize, writer: Writer) -> bool {
-        let device = &self.disks[disk];
-        device.holds_up(cpu.current.entity)
-            || device.is_congested(cpu.now(), writer, self.plugged(disk))
-    }
-
-    /// Adds a request to the plug: one that goes on where the last one ends becomes part of it.
-    pub(crate) fn plug(&mut self, cpu: &mut Cpu, folios: &Folios, disk: usize, request: Request) {
-        let last = self.plug.requests.last_mut().filter(|(of, _)| *of == disk);
-        if last.is_some_and(|(_, last)| last.merge(&request)) {
+    /// Submits a bio of a task that holds nothing back (`blk_mq_submit_bio`).
+    pub(crate) fn submit(&mut self, cpu: &mut Cpu, folios: &Folios, disk: usize, bio: Request) {
+        if self.merge_bio(cpu, disk, &bio) {
             return;
         }
+        self.disks[disk].begin(cpu.now(), cpu.current.entity, &bio);
+        self.send(cpu, folios, disk, bio);
+    }
+
+    /// Sends what needs a tag to a disk.
+    fn send(&mut self, cpu: &mut Cpu, folios: &Folios, disk: usize, request: Request) {
+        cpu.pay_for_request(folios, &request);
+        self.disks[disk].submit(cpu.now(), cpu.current.entity, request);
+        self.run(cpu, disk);
+    }
+
+    /// Lets a disk take what it can.
+    fn run(&mut self, cpu: &Cpu, disk: usize) {
+        let device = &mut self.disks[disk];
+        device.run(cpu.now());
+        let taken = device.taken.drain(..);
+        self.dispatched.extend(taken.map(|done| (done, disk)));
+    }
+
+    /// Begins to write a bio, which is held back; false where the task that runs has to wait before
+    /// it tries again, with the bio in its hand: for others' writes to end, or for a tag for what
+    /// it sent before.
+    pub(crate) fn begin_write(
+        &mut self,
+        cpu: &mut Cpu,
+        folios: &Folios,
+        disk: usize,
+        bio: &Request,
+        writer: Writer,
+    ) -> bool {
+        let entity = cpu.current.entity;
+        if !self.disks[disk].has_asked_for_room(entity) && self.merge_bio(cpu, disk, bio) {
+            return true;
+        }
+        let device = &mut self.disks[disk];
+        let may = !device.holds_up(entity) && device.may_write(cpu.now(), entity, writer);
+        if may {
+            self.plug_request(cpu, folios, disk, bio.clone());
+        }
+        may
+    }
+
+    /// Makes a bio part of a request that the task holds back, or of one that waits in the
+    /// scheduler (`blk_mq_attempt_bio_merge`).
+    fn merge_bio(&mut self, cpu: &mut Cpu, disk: usize, bio: &Request) -> bool {
+        let last = self.plug.requests.last_mut().filter(|(of, _)| *of == disk);
+        if last.is_some_and(|(_, last)| last.merge(bio)) {
+            return true;
+        }
+        let merged = self.disks[disk].merge_bio(bio);
+        if merged {
+            cpu.count_transfer(bio);
+        }
+        merged
+    }
+
+    /// Adds a bio to what the task holds back, as a request of its own if it merges with none.
+    pub(crate) fn plug(&mut self, cpu: &mut Cpu, folios: &Folios, disk: usize, bio: Request) {
+        if !self.merge_bio(cpu, disk, &bio) {
+            self.plug_request(cpu, folios, disk, bio);
+        }
+    }
+
+    /// Makes a bio that merges with nothing a request that the task holds back.
+    fn plug_request(&mut self, cpu: &mut Cpu, folios: &Folios, disk: usize, bio: Request) {
+        self.disks[disk].begin(cpu.now(), cpu.current.entity, &bio);
+        if self.disks[disk].get_tag(cpu.current.entity) {
+            return self.hold_back(cpu, folios, disk, bio);
+        }
+        // It waits for a tag, and holds nothing back meanwhile.
+        self.unplug(cpu, folios);
+        self.send(cpu, folios, disk, bio);
+    }
+
+    /// Adds a request that has a tag to the plug (`blk_add_rq_to_plug`).
+    fn hold_back(&mut self, cpu: &mut Cpu, folios: &Folios, disk: usize, request: Request) {
         let is_long = |(_, request): &(usize, Request)| request.length >= LONG;
         let held = &self.plug.requests;
         if held.len() >= PLUGGED || held.last().is_some_and(is_long) {
             self.unplug(cpu, folios);
         }
-        if self.disks[disk].has_tag(self.plugged(disk)) {
-            return self.plug.requests.push((disk, request));
-        }
-        // It waits for a tag, and holds nothing back meanwhile.
-        self.unplug(cpu, folios);
-        self.submit(cpu, folios, disk, request);
+        self.plug.requests.push((disk, request));
     }
 
     /// Adds the request for a page of swap to the plug, or a write to where it can go. Its bio is
@@ -91,9 +136,8 @@ impl PageIo {
         }
     }
 
-    /// Submits the write of a page to swap (`blk_mq_submit_bio`): it becomes part of a request that
-    /// the task holds back, or of one that waits in the scheduler, or gets a request of its own.
-    /// Where enough is under way, its reclaimer is stuck.
+    /// Submits the write of a page to swap: its reclaimer is stuck with it where enough is under
+    /// way, or no tag is free.
     fn submit_swap_bio(
         &mut self,
         cpu: &mut Cpu,
@@ -102,65 +146,89 @@ impl PageIo {
         mut request: Request,
     ) {
         request.is_swap = cpu.as_swap_writer() == Writer::Swap;
-        if self.grows(disk, &request) {
-            return self.plug(cpu, folios, disk, request);
-        }
-        if self.disks[disk].merge_bio(cpu.now(), &request) {
-            cpu.events.pgpgout += request.length / 1024;
-            return;
-        }
-        match self.is_congested(cpu, disk, cpu.as_swap_writer()) {
-            true => self.stuck.push(Stuck {
+        if !self.merge_bio(cpu, disk, &request) {
+            let stuck = Stuck {
                 entity: cpu.current.entity,
                 disk,
                 request,
-            }),
-            false => self.plug(cpu, folios, disk, request),
+                has_begun: false,
+            };
+            self.write_unless_stuck(cpu, folios, stuck);
+        }
+    }
+
+    fn write_unless_stuck(&mut self, cpu: &mut Cpu, folios: &Folios, mut stuck: Stuck) {
+        let (now, entity) = (cpu.now(), stuck.entity);
+        let device = &mut self.disks[stuck.disk];
+        if !stuck.has_begun && device.may_write(now, entity, cpu.as_swap_writer()) {
+            device.begin(now, entity, &stuck.request);
+            stuck.has_begun = true;
+        }
+        match stuck.has_begun && device.get_tag(stuck.entity) {
+            true => self.hold_back(cpu, folios, stuck.disk, stuck.request),
+            false => self.stuck.push(stuck),
         }
     }
 
     /// A reclaimer that was stuck tries again: the disk that it still has to wait for.
     pub(crate) fn retry(&mut self, cpu: &mut Cpu, folios: &Folios) -> Option<usize> {
-        let disk = self.is_stuck_at(cpu.current.entity)?;
-        if self.is_congested(cpu, disk, cpu.as_swap_writer()) {
-            return Some(disk);
+        if let Some(stuck) = self.take_stuck(cpu.current.entity) {
+            self.write_unless_stuck(cpu, folios, stuck);
         }
-        self.let_go(cpu, folios, cpu.current.entity, Self::plug);
-        None
+        self.is_stuck_at(cpu.current.entity)
     }
 
     /// A task ends: what it was stuck with is written without it.
     pub(crate) fn forget(&mut self, cpu: &mut Cpu, folios: &Folios, entity: usize) {
-        self.let_go(cpu, folios, entity, Self::submit);
-    }
-
-    fn let_go(
-        &mut self,
-        cpu: &mut Cpu,
-        folios: &Folios,
-        entity: usize,
-        send: fn(&mut Self, &mut Cpu, &Folios, usize, Request),
-    ) {
-        let at = self.stuck.iter().position(|stuck| stuck.entity == entity);
-        if let Some(Stuck { disk, request, .. }) = at.map(|at| self.stuck.remove(at)) {
-            send(self, cpu, folios, disk, request);
+        let stuck = self.take_stuck(entity);
+        for device in &mut self.disks {
+            device.forget(cpu.now(), entity);
+        }
+        if let Some(stuck) = stuck {
+            if !stuck.has_begun {
+                self.disks[stuck.disk].begin(cpu.now(), entity, &stuck.request);
+            }
+            self.send(cpu, folios, stuck.disk, stuck.request);
         }
     }
 
-    /// Sends the requests that the plug holds back.
+    fn take_stuck(&mut self, entity: usize) -> Option<Stuck> {
+        let at = self.stuck.iter().position(|stuck| stuck.entity == entity);
+        at.map(|at| self.stuck.remove(at))
+    }
+
+    /// Sends the requests that the plug holds back: the disks take some when all are there
+    /// (`blk_mq_flush_plug_list`).
     pub(crate) fn unplug(&mut self, cpu: &mut Cpu, folios: &Folios) {
         for (disk, request) in core::mem::take(&mut self.plug.requests) {
-            self.submit(cpu, folios, disk, request);
+            cpu.pay_for_request(folios, &request);
+            self.disks[disk].insert_plugged(cpu.now(), request);
+        }
+        for disk in 0..self.disks.len() {
+            self.run(cpu, disk);
         }
     }
 }
 
 impl Memory {
+    /// Whether the task that runs may go on after it sent something.
+    ///
+    /// # Errors
+    /// It has to wait for a tag.
+    pub(crate) fn may_go_on(&self) -> Result<(), NoPage> {
+        match self.io.is_stuck_at(self.cpu.current.entity) {
+            Some(disk) => Err(NoPage::Congested { disk }),
+            None => Ok(()),
+        }
+    }
+
     /// The request that a disk has done at `now`, if one is due; its pages, with those of a longer
     /// bio that it was the last of, are unlocked.
     pub(crate) fn complete(&mut self, disk: usize, now: Nanos) -> Option<Request> {
-        let (mut request, next) = self.io.disks[disk].complete(now)?;
-        self.io.dispatched.extend(next.map(|done| (done, disk)));
+        let device = &mut self.io.disks[disk];
+        let mut request = device.complete(now)?;
+        let taken = device.taken.drain(..);
+        self.io.dispatched.extend(taken.map(|done| (done, disk)));
         for chain in core::mem::take(&mut request.chains) {
             request.pages.extend(self.io.chains.end(chain));
         }
@@ -198,6 +266,23 @@ impl Memory {
 }
 
 impl Cpu {
+    /// What it takes to send a request, and what is counted then.
+    fn pay_for_request(&mut self, folios: &Folios, request: &Request) {
+        self.spent += self.costs.request_ps;
+        if folios.reads_file(request) {
+            self.spent -= self.costs.interrupt_ps;
+        }
+        self.count_transfer(request);
+    }
+
+    fn count_transfer(&mut self, request: &Request) {
+        let kib = request.length / 1024;
+        match request.direction {
+            Direction::Read => self.events.pgpgin += kib,
+            Direction::Write => self.events.pgpgout += kib,
+        }
+    }
+
     /// How much the task that runs may have under way to swap.
     fn as_swap_writer(&self) -> Writer {
         match self.rules.has(Mechanism::HurriesSwap) || self.current.entity == KSWAPD {

@@ -176,8 +176,10 @@ impl Readahead {
         self.limits.readahead
     }
 
-    /// Remembers what is left of a window.
-    pub(crate) fn interrupt(&mut self, rest: Rest) {
+    /// Remembers what is left of a window, from the page `start` on.
+    pub(crate) fn interrupt(&mut self, rest: Rest, start: u64, gap: Option<u64>) {
+        let mut rest = Rest { gap, ..rest };
+        rest.window.start = start;
         self.interrupted = Some(rest);
     }
 

@@ -422,6 +422,7 @@ impl Scheduler {
         self.fair.begin(entity);
         if let Some(before) = before {
             self.waits[before].on = None;
+            self.fair.give_way(before);
             self.pressure
                 .change(before, now, |doing| doing.on_cpu = false);
         }

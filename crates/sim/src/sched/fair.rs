@@ -89,7 +89,8 @@ impl Entity {
 pub(crate) struct Fair {
     rule: Rule,
     entities: Vec<Entity>,
-    /// The tasks that are compared with each other, by number: of hundreds that sleep none is.
+    /// The tasks that are compared with each other, of hundreds that sleep none. Of those that are
+    /// equal the first comes first: so they lie in the kernel's tree.
     queued: Vec<usize>,
     /// No queued task is further behind (`min_vruntime`).
     floor: i64,
@@ -159,6 +160,7 @@ impl Fair {
         slept.delayed = self.rule == Rule::Deadline { delays: true } && !has_claim;
         slept.lag = lag;
         self.enqueue(task);
+        self.give_way(task);
         self.next = self.next.filter(|&next| next != task);
         self.raise_floor();
     }
@@ -255,6 +257,13 @@ impl Fair {
         entity.kept = entity.deadline;
     }
 
+    /// A queued task loses its CPU: it comes behind its equals (`put_prev_entity`).
+    pub(crate) fn give_way(&mut self, task: usize) {
+        if let Some(place) = self.queued.iter().position(|&queued| queued == task) {
+            self.queued[place..].rotate_left(1);
+        }
+    }
+
     /// A task has ended: one that takes its place is a new one.
     pub(crate) fn forget(&mut self, task: usize) {
         self.entities[task] = Entity::default();
@@ -282,9 +291,10 @@ impl Fair {
         let Entity {
             runnable, delayed, ..
         } = self.entities[task];
-        match (runnable || delayed, self.queued.binary_search(&task)) {
-            (true, Err(place)) => self.queued.insert(place, task),
-            (false, Ok(place)) => drop(self.queued.remove(place)),
+        let place = self.queued.iter().position(|&queued| queued == task);
+        match (runnable || delayed, place) {
+            (true, None) => self.queued.push(task),
+            (false, Some(place)) => drop(self.queued.remove(place)),
             _ => {}
         }
     }

@@ -35,9 +35,23 @@ impl WaitQueue {
         self.0.iter().any(|(_, waiting)| *waiting == entity)
     }
 
+    /// Whether one waits for this.
+    pub(crate) fn waits_for(&self, waits: WaitsFor, entity: usize) -> bool {
+        self.0.contains(&(waits, entity))
+    }
+
     /// Lets one wait no more, whatever it waits for (`finish_wait`).
     pub(crate) fn remove(&mut self, entity: usize) {
         self.0.retain(|(_, waiting)| *waiting != entity);
+    }
+
+    /// Takes out those of `entities` that wait for this, in their order.
+    pub(crate) fn take_each(&mut self, waits: WaitsFor, mut entities: Vec<usize>) -> Vec<usize> {
+        entities.retain(|&entity| self.waits_for(waits, entity));
+        for &entity in &entities {
+            self.remove(entity);
+        }
+        entities
     }
 
     /// Takes out those whose waiting is over.

@@ -3,10 +3,8 @@
 
 use mm::units::Nanos;
 
+use crate::block::disk::state::BATCH;
 use crate::block::disk::{Direction, Disk, Request};
-
-/// Requests of one direction in a row (`fifo_batch`).
-pub(super) const BATCH: u32 = 16;
 
 /// How long a request waits at most for its turn by place, those of reads and of writes
 /// (`read_expire`, `write_expire`).

@@ -55,8 +55,10 @@ impl Writeback {
         io: &mut PageIo,
     ) {
         for disk in 0..self.devices.len() {
-            if self.devices[disk].metadata {
-                self.write_metadata(cpu, folios, objects, io, disk);
+            if self.devices[disk].metadata
+                && self.write_metadata(cpu, folios, objects, io, disk) != Progress::Done
+            {
+                io.disks[disk].forget(cpu.now(), cpu.current.entity);
             }
         }
         io.unplug(cpu, folios);
@@ -72,21 +74,19 @@ impl Writeback {
         io: &mut PageIo,
         disk: usize,
     ) -> Progress {
-        if !self.devices[disk].metadata {
-            return Progress::Done;
-        }
-        if !self.devices[disk].journal.is_running() {
+        let has_it = self.devices[disk].metadata;
+        if !has_it || self.devices[disk].journal.is_running() {
+            io.disks[disk].forget(cpu.now(), cpu.current.entity);
+        } else {
             let writer = self.flusher_as_writer(cpu, objects, disk);
-            if io.is_congested(cpu, disk, writer) {
+            let Bytes(behind) = io.disks[disk].size();
+            let bio = Request::new(Direction::Write, behind, BLOCK);
+            if !io.begin_write(cpu, folios, disk, &bio, writer) {
                 return Progress::Congested { disk };
             }
-            let Bytes(behind) = io.disks[disk].size();
-            io.plug(
-                cpu,
-                folios,
-                disk,
-                Request::new(Direction::Write, behind, BLOCK),
-            );
+        }
+        if !has_it {
+            return Progress::Done;
         }
         let device = &mut self.devices[disk];
         device.metadata = false;

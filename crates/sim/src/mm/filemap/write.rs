@@ -89,8 +89,7 @@ impl Reader<'_> {
         let costs = &self.memory.cpu.costs;
         let read_in = costs.read_in_ps - costs.read_done_ps;
         self.insert_next(page, Effort::Write, read_in)?;
-        self.request(Some(index), index + 1);
-        Ok(())
+        self.request(Some(index), index + 1)
     }
 
     /// A mapped page that is there is written to for the first time since it was last clean

@@ -53,7 +53,7 @@ impl Memory {
         self.groups.stat(self.cpu.current.group).pgmajfault += 1;
         pages.retain(|&(_, other)| other == page || self.read_ahead(other));
         self.send_reads(&pages);
-        Ok(())
+        self.may_go_on()
     }
 
     /// A process uses a page that is there: it is mapped if it is in the swap cache alone.

@@ -16,19 +16,21 @@ pub(crate) struct PageIo {
     pub(crate) disks: Vec<Disk>,
     pub(crate) plug: Plug,
     pub(crate) chains: Chains,
-    /// Writes to swap that the throttling of writeback holds up, each with its reclaimer.
+    /// Writes to swap that are held up, each with its reclaimer.
     pub(crate) stuck: Vec<Stuck>,
     /// Requests that a device began to serve since this was last emptied: when they are done.
     pub(crate) dispatched: Vec<(Nanos, usize)>,
 }
 
-/// A write to swap beside which enough is under way: its reclaimer, an entity of the scheduler,
-/// sleeps until it may be submitted (`wbt_wait`).
+/// A write to swap beside which enough is under way, or for which there is no tag: its reclaimer,
+/// an entity of the scheduler, sleeps until it may go on (`wbt_wait`, `blk_mq_get_tag`).
 #[derive(Clone, Debug)]
 pub(crate) struct Stuck {
     pub(crate) entity: usize,
     pub(crate) disk: usize,
     pub(crate) request: Request,
+    /// The throttling of writeback has let it pass.
+    pub(crate) has_begun: bool,
 }
 
 /// What a task holds back so that it can grow: requests, with their disks, and pages that will be
@@ -40,19 +42,7 @@ pub(crate) struct Plug {
 }
 
 impl PageIo {
-    /// Requests for a disk that are held back.
-    pub(crate) fn plugged(&self, disk: usize) -> usize {
-        let requests = self.plug.requests.iter();
-        requests.filter(|(of, _)| *of == disk).count()
-    }
-
-    /// Whether a request would become part of the last one that is held back.
-    pub(crate) fn grows(&self, disk: usize, request: &Request) -> bool {
-        let last = self.plug.requests.last().filter(|(of, _)| *of == disk);
-        last.is_some_and(|(_, last)| last.grows_by(request))
-    }
-
-    /// The disk that a reclaimer has to wait for, with a write to swap in its hand or for its tag.
+    /// The disk that a task has to wait for: with a write to swap in its hand, or for a tag.
     pub(crate) fn is_stuck_at(&self, entity: usize) -> Option<usize> {
         let mut stuck = self.stuck.iter();
         let stuck = stuck.find(|stuck| stuck.entity == entity);

@@ -46,6 +46,21 @@ fn the_rule_is_the_releases() {
 }
 
 #[test]
+fn of_equals_the_one_that_woke_first_comes_first_whatever_its_number() {
+    for rule in [CFS, EEVDF] {
+        let mut fair = Fair::new(rule);
+        let [kswapd, task, other] = [(); 3].map(|()| fair.add_old());
+        for woken in [other, kswapd, task] {
+            fair.wake(woken);
+        }
+        assert_eq!(fair.choose(None, |_| true), Some(other), "{rule:?}");
+        fair.begin(other);
+        fair.give_way(other);
+        assert_eq!(fair.choose(None, |_| true), Some(kswapd), "{rule:?}");
+    }
+}
+
+#[test]
 fn a_sleeper_preempts_while_it_is_more_than_the_granularity_behind() {
     let (mut fair, busy, sleeper) = busy_and_sleeper(CFS);
     fair.wake(sleeper);
