@@ -18,13 +18,9 @@ use super::draw;
 /// All seeds that may have records.
 pub(super) const ALL: RangeInclusive<u64> = 1..=250;
 
-/// The part of the figures of other studies that an interval is to hold. It is told as nine of ten:
-/// of studies that another generator drew, an interval that held nine of ten of these held 76 in a
-/// hundred.
-const HOLDS: f64 = 0.95;
-
-/// The part of the effects of a size that is to have the kernel's sign.
-const HAVE_SIGN: f64 = 0.9;
+/// The part of the figures of other studies that an interval is to hold, and of the effects of a
+/// size that is to have the kernel's sign.
+const HOLDS: f64 = 0.9;
 
 /// What an interval leaves out on either side, the most first: figures of one study are off alike,
 /// so that fewer may have to be left out for the studies to hold each other's.
@@ -147,7 +143,7 @@ fn sure(all: &[Effect]) -> (f64, f64) {
         });
         (least, right as f64 / f64::from(all))
     };
-    let is_sure = |(_, right): &(f64, f64)| *right >= HAVE_SIGN;
+    let is_sure = |(_, right): &(f64, f64)| *right >= HOLDS;
     let largest = sizes.last().map_or((f64::NAN, 0.0), |last| right(*last));
     sizes
         .iter()
