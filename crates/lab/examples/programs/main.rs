@@ -115,7 +115,7 @@ impl Wanted {
                 own.beside(&predicted)
             );
             if self.proves {
-                let proven = ask::prove(&recording, arm, stock)?;
+                let proven = ask::prove(&recording, arm, kernel, stock)?;
                 println!("  and proven: {}", own.beside(&proven));
             }
         }

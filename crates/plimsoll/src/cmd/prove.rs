@@ -12,6 +12,7 @@ use answer::calibration::{self, CalibrationError};
 use answer::machine::{self, Cpus, Placed};
 use answer::model_bench::ModelBench;
 use answer::report::{Pair, Report};
+use answer::room::with_room;
 use answer::run::RunId;
 use answer::runs::Runs;
 use lab::experiment::{AtATime, Event, Experiment, ExperimentError, More, Results};
@@ -88,6 +89,9 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     } = question.placed(cpus)?;
     let (kernel, why) = args.kernel(release.as_deref())?;
     notes.insert(0, why);
+    let nearest = machine::kernel(None, release.as_deref()).0;
+    let (study, room) = with_room(study, &ModelBench::of_kernel(&nearest)?)?;
+    notes.extend(room);
     let mut experiment = args.choice.experiment(&study);
     experiment.arms = question.wanted(&study);
     let arms = experiment.arms()?;
