@@ -60,3 +60,41 @@ fn lacks(study: &Study, bench: &ModelBench) -> Result<Bytes, Refused> {
         .map(|(wanted, there)| wanted.saturating_sub(there));
     Ok(lacks.unwrap_or(Bytes::ZERO))
 }
+
+#[cfg(test)]
+mod tests {
+    use scenario::recording::{Part, Writer};
+    use study::recording::{pack, read};
+
+    use super::*;
+
+    /// A recording of a machine of 256 MiB with so much available.
+    fn study(available: u64) -> Study {
+        let text = format!(
+            "name = \"a\"\ntitle = \"A\"\nquestion = \"Q?\"\n[recorded]\nkernel = \"6.12\"\n\
+             for = \"1 s\"\nby = \"x\"\nread-in = \"0 KiB\"\n[machine]\nmemory = \"256 MiB\"\n\
+             available = \"{available} MiB\"\nrecorded-files = \"disk\"\n[[machine.disk]]\n\
+             name = \"disk\"\nsize = \"2 GiB\"\nbandwidth = \"150 MB/s\"\nlatency = \"100 us\"\n\
+             [[arm]]\nname = \"as recorded\"\n[[process]]\nname = \"all\"\n\
+             steps = [{{ snapshot = \"begin\" }}]\n"
+        );
+        let (text, recording) = read(&Writer::new(&text, &pack).take(Part::All)).expect("read");
+        Study::parse_with(&text, "a.rec", recording).expect("a study")
+    }
+
+    #[test]
+    fn a_bench_gets_the_memory_that_its_kernel_takes_more() {
+        let bench = ModelBench::of_kernel("6.12").expect("it is built in");
+        let of = |available| {
+            let (study, said) = with_room(study(available), &bench).expect("it has a memory");
+            let machine = &study.arms[0].machine;
+            assert_eq!(machine.available, Some(Bytes(available << 20)));
+            assert_eq!(lacks(&study, &bench).expect("it has an arm"), Bytes::ZERO);
+            (machine.memory.0 >> 20, said)
+        };
+        assert_eq!(of(100), (256, None));
+        let (memory, said) = of(250);
+        assert!((280..400).contains(&memory), "{memory} MiB");
+        assert!(said.is_some_and(|it| it.starts_with(&format!("memory: {} MiB", memory - 256))));
+    }
+}
