@@ -3,7 +3,7 @@
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-use super::{Cursor, Kind, Recorded};
+use super::{Cursor, Kind, Recorded, Run};
 
 impl Recorded {
     /// Looks whether all streams come to their ends when each waits for the wakes that it names. In
@@ -21,25 +21,9 @@ impl Recorded {
         let mut waiting: BTreeMap<u32, Vec<(u64, u32)>> = BTreeMap::new();
         let mut ready: Vec<u32> = (0..self.streams.len() as u32).collect();
         while let Some(number) = ready.pop() {
-            let stream = &self.streams[number as usize];
             let cursor = &mut cursors[number as usize];
-            let waits_for = loop {
-                let Some(run) = stream.next(cursor) else {
-                    wakes[number as usize] = u64::MAX;
-                    ended += 1;
-                    break None;
-                };
-                match run.kind {
-                    Kind::Wake => wakes[number as usize] += 1,
-                    Kind::Wait => {
-                        let had = wakes.get(run.file as usize).copied();
-                        if had.is_some_and(|had| had < run.offset) {
-                            break Some(run);
-                        }
-                    }
-                    _ => {}
-                }
-            };
+            let waits_for = self.go_on(number, cursor, &mut wakes);
+            ended += usize::from(waits_for.is_none());
             if let Some(run) = waits_for {
                 waiting
                     .entry(run.file)
@@ -53,5 +37,19 @@ impl Recorded {
             }
         }
         ended == self.streams.len()
+    }
+
+    /// Takes a stream to its end, or to what it has to wait for.
+    fn go_on(&self, number: u32, cursor: &mut Cursor, wakes: &mut [u64]) -> Option<Run> {
+        while let Some(run) = self.streams[number as usize].next(cursor) {
+            let had = wakes.get(run.file as usize).copied();
+            match run.kind {
+                Kind::Wake => wakes[number as usize] += 1,
+                Kind::Wait if had.is_some_and(|had| had < run.offset) => return Some(run),
+                _ => {}
+            }
+        }
+        wakes[number as usize] = u64::MAX;
+        None
     }
 }
