@@ -1,5 +1,5 @@
-//! Room for what a bench's own kernel takes: a recorded machine may have more available than a bench
-//! of its size has when it has booted.
+//! Room for what a bench's own kernel takes: a recorded machine may have more available than a
+//! bench of its size has when it has booted.
 
 use mm::units::Bytes;
 use study::Study;

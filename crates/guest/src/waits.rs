@@ -54,8 +54,8 @@ impl<'a> Doing<'a> {
         }
     }
 
-    /// Waits for another stream, until it has woken others that often or has ended. One that has not
-    /// begun is waited for as long as it was.
+    /// Waits for another stream, until it has woken others that often or has ended. One that has
+    /// not begun is waited for as long as it was.
     pub(crate) fn wait(&self, run: &Run) {
         let Some(other) = self.streams.get(run.file as usize) else {
             return;

@@ -39,7 +39,8 @@ pub(crate) enum Part {
     Waited,
     /// Thread in the lower half, process in the upper.
     Task,
-    /// The inode's number; of a wake how long the woken task has waited. And where its superblock is, which tells file systems apart.
+    /// The inode's number; of a wake how long the woken task has waited. And where its superblock
+    /// is, which tells file systems apart.
     Inode,
     Super,
     /// `i_size`; of a wake how often the woken task has slept.

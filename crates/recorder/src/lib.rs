@@ -1,10 +1,10 @@
 //! What the tasks of this machine do to its files, seen by BPF programs of our own.
 //!
 //! Programs at functions of the kernel (`fentry`, `fexit`) note reads, writes, faults on mapped
-//! files, `fsync`, truncation, `POSIX_FADV_DONTNEED` and writes of tunables, and at tracepoints which
-//! of these tasks wakes which. Where the kernel refuses functions, two tracepoints are left, which see reads and faults only. Nothing is compiled:
-//! the programs are some hundred instructions, and where members of structures lie is read from the
-//! kernel's own types (BTF).
+//! files, `fsync`, truncation, `POSIX_FADV_DONTNEED` and writes of tunables, and at tracepoints
+//! which of these tasks wakes which. Where the kernel refuses functions, two tracepoints are left,
+//! which see reads and faults only. Nothing is compiled: the programs are some hundred
+//! instructions, and where members of structures lie is read from the kernel's own types (BTF).
 
 mod assembly;
 mod bpf;

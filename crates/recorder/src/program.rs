@@ -274,8 +274,8 @@ impl<'a> Program<'a> {
         self.code.store(Width::Eight, Frame, NOW, R0);
     }
 
-    /// Where switches are not seen, keeps what the kernel counts of the task in `R8` on the stack: its
-    /// CPU time, which lags by up to a tick, and what it has read from disks.
+    /// Where switches are not seen, keeps on the stack what the kernel counts of the task in `R8`:
+    /// its CPU time, which lags by up to a tick, and what it has read from disks.
     fn counts(&mut self) -> Option<()> {
         if self.of.switches == Switches::Seen {
             return Some(());

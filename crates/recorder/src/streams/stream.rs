@@ -115,9 +115,9 @@ impl Stream {
         }
     }
 
-    /// What of a gap the task computed, and what it slept. The rest it waited for a CPU, or in a run:
-    /// whoever does that again waits for dirty limits and pages of mapped files too. For directories
-    /// and inodes, which are not done again, it slept.
+    /// What of a gap the task computed, and what it slept. The rest it waited for a CPU, or in a
+    /// run: whoever does that again waits for dirty limits and pages of mapped files too. For
+    /// directories and inodes, which are not done again, it slept.
     fn between(&self, then: &Task, gap: Nanos) -> (Nanos, Nanos) {
         let compute = then.ran_since(&self.task).min(gap);
         let waited = match self.waits_in_run {

@@ -120,15 +120,8 @@ impl<'a> System<'a> {
     /// A stream has ended: whoever waits for it looks again.
     pub(crate) fn end_stream(&mut self, stream: u32, now: Nanos) {
         self.streams.end(stream);
-        self.wake_waiters_for(stream, u64::MAX, now);
-    }
-
-    /// Wakes the tasks that wait for a stream's wakes up to this number.
-    fn wake_waiters_for(&mut self, stream: u32, most: u64, now: Nanos) {
-        let woken = self.scheduler.queue.take(|waits, _| {
-            matches!(waits, WaitsFor::Wake { stream: of, number } if of == stream && number <= most)
-        });
-        self.scheduler.wake_up(woken, now);
+        self.scheduler
+            .wake_waiters_for_stream(stream, u64::MAX, now);
     }
 
     /// What has no file: it wakes tasks, or waits for one.
@@ -141,7 +134,8 @@ impl<'a> System<'a> {
         let now = self.memory.cpu.now();
         if run.kind == Kind::Wake {
             let number = self.streams.wake(replaying.replay.stream);
-            self.wake_waiters_for(replaying.replay.stream, number, now);
+            let stream = replaying.replay.stream;
+            self.scheduler.wake_waiters_for_stream(stream, number, now);
         } else if !self.scenario.recorded.is_circular {
             match self.streams.look(run.file, run.offset) {
                 Wait::Goes => {
