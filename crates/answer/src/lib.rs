@@ -21,6 +21,7 @@ mod ranged;
 mod recorded;
 pub mod refused;
 pub mod report;
+pub mod room;
 pub mod run;
 pub mod runs;
 pub mod scale;

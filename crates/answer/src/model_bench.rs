@@ -89,6 +89,19 @@ impl ModelBench {
         }
     }
 
+    /// What the machine has available when its run begins, beside what a recording takes; `None`
+    /// where it does not boot.
+    #[must_use]
+    pub fn available(&self, scenario: &Scenario) -> Option<Bytes> {
+        let (mut nameless, _) = cut_short(scenario).nameless();
+        // More than any has, so that the model says what there is.
+        nameless.machine.available = Some(Bytes(u64::MAX / 2));
+        match self.simulate(&nameless) {
+            Err(sim::Error::Available { available, .. }) => Some(available),
+            _ => None,
+        }
+    }
+
     /// The name of a run's outcome: the hash of what it hangs on, the sources of the model
     /// included. It takes a scenario without names, on which no outcome hangs.
     #[must_use]

@@ -19,6 +19,7 @@ use crate::ranged::Ranged;
 use crate::recorded;
 use crate::refused::Refused;
 use crate::report::{Pair, Report};
+use crate::room::with_room;
 use crate::run::{self, RunId};
 use crate::runs::Runs;
 use crate::scale::Scale;
@@ -180,6 +181,10 @@ impl Question {
         let (arms, arguments) = (arms(&study, &self.wanted(&study))?, self.arguments());
         let (calibration, which) = self.costs.calibration(release.as_deref())?;
         notes.insert(0, which);
+        let bench = ModelBench::new(calibration.clone());
+        let (study, room) = with_room(study, &bench)?;
+        let (as_made, _) = with_room(self.study, &bench)?;
+        notes.extend(room);
         Ok(Asked {
             calibration,
             arms,
@@ -191,7 +196,7 @@ impl Question {
             notes,
             far: None,
             study,
-            as_made: self.study,
+            as_made,
         })
     }
 }

@@ -4,6 +4,7 @@
 use mm::units::Bytes;
 use scenario::Scenario;
 use scenario::outcome::Outcome;
+use scenario::recording::Kind;
 use scenario::workload::{Action, Pace, Step};
 use study::footprint::Footprint;
 use study::measure::{Measure, Source};
@@ -173,7 +174,10 @@ fn sleeps(stream: &scenario::recording::Stream) -> bool {
     let (mut slept, mut all) = (0.0, 0.0);
     // It sleeps until its first run, which says when it began.
     for run in stream.iter().skip(1) {
-        slept += run.sleep.0 as f64;
+        // What another woke it from is no pace of its own.
+        if run.kind != Kind::Wait {
+            slept += run.sleep.0 as f64;
+        }
         all += (run.sleep.0 + run.compute.0 + run.took.0) as f64;
     }
     slept > SLEEPS * all

@@ -49,6 +49,7 @@ mod region;
 mod settings;
 mod shared;
 mod supervisor;
+mod waits;
 mod write;
 
 pub use cgroups::make_cgroups;

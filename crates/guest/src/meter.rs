@@ -14,7 +14,7 @@ use scenario::outcome::Latency;
 
 use crate::clock::{RunClock, Stopwatch};
 use crate::error::Why;
-use crate::shared::{Desk, RECORDS, Record, Running, Shared, TAKE};
+use crate::shared::{Awaited, Desk, RECORDS, Record, Running, Shared, TAKE};
 
 /// An answer that is not there yet.
 const WAITING: u32 = u32::MAX;
@@ -52,6 +52,11 @@ impl<'a> Meter<'a> {
     /// The instance's mailbox.
     pub(crate) fn desk(&self) -> &'a Desk {
         &self.shared.desks[self.instance]
+    }
+
+    /// How far streams of the recording are.
+    pub(crate) fn streams(&self) -> &'a [Awaited] {
+        &self.shared.streams
     }
 
     /// The time.

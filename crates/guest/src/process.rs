@@ -319,6 +319,7 @@ fn buffer(kept: &mut Option<Mapping>, block: Bytes) -> Result<&mut [u8], Errno> 
     let page = rustix::param::page_size();
     let length = usize::try_from(block.0)
         .map_err(|_| Errno::NOMEM)?
+        .max(1)
         .next_multiple_of(page);
     if kept.as_ref().is_none_or(|buffer| buffer.length() < length) {
         *kept = None;

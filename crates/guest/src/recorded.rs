@@ -15,6 +15,7 @@ use crate::clock;
 use crate::compute::Compute;
 use crate::mapping::Mapping;
 use crate::meter::Meter;
+use crate::waits;
 
 /// Where the bench puts the recording.
 pub(crate) const RECORDING: &str = "/plimsoll/recording";
@@ -133,6 +134,7 @@ impl<'a> RecordedFiles<'a> {
                 let length = std::num::NonZeroU64::new(run.length);
                 rustix::fs::fadvise(&open.file, offset, length, Advice::DontNeed)?;
             }
+            Kind::Wake | Kind::Wait => {}
         }
         Ok(0)
     }
@@ -185,11 +187,13 @@ pub(crate) fn perform(
     let began = meter.now();
     let end = replay.time_limit.map(|limit| began + limit);
     let (mut cursor, mut due) = (stream.behind(replay.skip), began);
+    let doing = waits::Doing::begin(meter.streams(), replay.stream, stream, replay.skip);
     let last = replay.skip.saturating_add(replay.runs.unwrap_or(u64::MAX));
     while let Some(run) = next(stream, &mut cursor, last) {
         let wanted = replay.compute.unwrap_or(run.compute);
         compute.spend(wanted.saturating_sub(OWN));
         match replay.pace {
+            Pace::Closed if run.kind == Kind::Wait => {}
             Pace::Closed => clock::sleep(run.sleep),
             Pace::Clock => {
                 due += run.compute + run.sleep + run.took;
@@ -199,6 +203,11 @@ pub(crate) fn perform(
             }
         }
         let start = if timed { stopwatch.read() } else { 0 };
+        match run.kind {
+            Kind::Wake => doing.wake(),
+            Kind::Wait if !files.recorded.is_circular => doing.wait(&run),
+            _ => {}
+        }
         let bytes = files.perform(&run, buffer)?;
         if timed {
             meter.latency(stopwatch.span(start, stopwatch.read()));

@@ -29,7 +29,24 @@ pub(crate) struct Shared {
     pub(crate) running: SharedSlice<Running>,
     /// Ended steps, for each process instance a ring of [`RECORDS`].
     pub(crate) records: SharedSlice<Record>,
+    /// One for each stream of the recording.
+    pub(crate) streams: SharedSlice<Awaited>,
 }
+
+/// How far a stream of the recording is that others wait for.
+#[derive(Debug)]
+#[repr(align(64))]
+pub(crate) struct Awaited {
+    /// How often it woke others since it began (a futex).
+    pub(crate) wakes: AtomicU32,
+    /// How many wait for it.
+    pub(crate) waiters: AtomicU32,
+    /// The process that does it; 0 before it begins, [`ENDED`] afterwards.
+    pub(crate) process: AtomicU32,
+}
+
+/// A stream has ended.
+pub(crate) const ENDED: u32 = u32::MAX;
 
 /// A process instance's mailbox and counters.
 #[derive(Debug)]
@@ -86,12 +103,14 @@ pub(crate) struct Record {
 }
 
 impl Shared {
-    /// Room for this many instances whose labelled steps nest at most `levels` deep.
-    pub(crate) fn new(instances: usize, levels: usize) -> Result<Self, Errno> {
+    /// Room for this many instances whose labelled steps nest at most `levels` deep, and for
+    /// `streams` of a recording.
+    pub(crate) fn new(instances: usize, levels: usize, streams: usize) -> Result<Self, Errno> {
         Ok(Self {
             desks: SharedSlice::new(instances)?,
             running: SharedSlice::new(instances * levels)?,
             records: SharedSlice::new(instances * RECORDS)?,
+            streams: SharedSlice::new(streams)?,
         })
     }
 }
@@ -113,6 +132,10 @@ unsafe impl AllAtomic for Running {}
 #[expect(unsafe_code, reason = "marks a type that may lie in shared memory")]
 // SAFETY: atomic integers only.
 unsafe impl AllAtomic for Record {}
+#[expect(unsafe_code, reason = "marks a type that may lie in shared memory")]
+// SAFETY: atomic integers only.
+unsafe impl AllAtomic for Awaited {}
+
 /// A slice in memory that survives fork.
 #[derive(Debug)]
 pub(crate) struct SharedSlice<T> {

@@ -108,7 +108,8 @@ impl<'a> Supervisor<'a> {
         recorder: &'a mut Recorder,
     ) -> Result<Self, Error> {
         let instances = plan.instances.len();
-        let shared = Shared::new(instances, plan.levels);
+        let streams = plan.scenario.recorded.streams.len();
+        let shared = Shared::new(instances, plan.levels, streams);
         let state = |instance: &crate::plan::Instance<'_>| match instance.process.start {
             Start::After(delay) => State::Due(delay),
             Start::OnDemand => State::Idle,

@@ -31,6 +31,7 @@ pub(crate) enum Helper {
     KtimeGetNs = 5,
     GetCurrentTask = 35,
     ProbeReadKernel = 113,
+    ThisCpuPointer = 154,
     GetCurrentTaskBtf = 158,
 }
 
@@ -127,6 +128,11 @@ impl Assembly {
         self.put(0x67, to.number(), 0, 0, bits);
     }
 
+    /// `to >>= bits`, without a sign.
+    pub(crate) fn shift_right(&mut self, to: Register, bits: i32) {
+        self.put(0x77, to.number(), 0, 0, bits);
+    }
+
     /// `to = *(from + offset)`.
     pub(crate) fn load(&mut self, width: Width, to: Register, from: Register, offset: i16) {
         self.put(0x61 | width.code(), to.number(), from.number(), offset, 0);
@@ -164,6 +170,13 @@ impl Assembly {
     pub(crate) fn map_value(&mut self, to: Register, descriptor: i32) {
         const IS_VALUE: u64 = 2;
         self.put(0x18, to.number(), IS_VALUE, 0, descriptor);
+        self.put(0, 0, 0, 0, 0);
+    }
+
+    /// `to` = a variable of the kernel's, by its number in BTF.
+    pub(crate) fn variable(&mut self, to: Register, number: u32) {
+        const IS_BTF: u64 = 3;
+        self.put(0x18, to.number(), IS_BTF, 0, number.cast_signed());
         self.put(0, 0, 0, 0, 0);
     }
 

@@ -25,6 +25,8 @@ pub(crate) enum Attach {
     Exit(u32),
     /// A tracepoint.
     Tracepoint(&'static CStr),
+    /// A tracepoint whose arguments have types, by its number in BTF.
+    Typed(u32),
 }
 
 /// An array.
@@ -77,9 +79,11 @@ fn load(program: &[u64], to: Attach) -> io::Result<OwnedFd> {
     const TRACING: u32 = 26;
     const ENTRY: u32 = 24;
     const EXIT: u32 = 25;
+    const TYPED: u32 = 23;
     let (kind, expected, function) = match to {
         Attach::Entry(function) => (TRACING, ENTRY, function),
         Attach::Exit(function) => (TRACING, EXIT, function),
+        Attach::Typed(tracepoint) => (TRACING, TYPED, tracepoint),
         Attach::Tracepoint(_) => (RAW_TRACEPOINT, 0, 0),
     };
     let mut attributes = [0; 36];

@@ -11,7 +11,9 @@ const DEPTH: usize = 8;
 const STRUCT: u32 = 4;
 const UNION: u32 = 5;
 const ENUM: u32 = 6;
+const TYPEDEF: u32 = 8;
 const FUNC: u32 = 12;
+const VARIABLE: u32 = 14;
 
 /// A type, as it stands in the section of types.
 #[derive(Clone, Copy, Debug)]
@@ -63,7 +65,21 @@ impl Btf {
 
     /// The number of a function of the kernel.
     pub(crate) fn function(&self, name: &str) -> Option<u32> {
-        let found = |of: &Type| of.kind == FUNC && self.string(of.name) == name.as_bytes();
+        self.number(FUNC, name)
+    }
+
+    /// The number of a tracepoint's type.
+    pub(crate) fn tracepoint(&self, name: &str) -> Option<u32> {
+        self.number(TYPEDEF, &format!("btf_trace_{name}"))
+    }
+
+    /// The number of a variable of the kernel that each CPU has.
+    pub(crate) fn variable(&self, name: &str) -> Option<u32> {
+        self.number(VARIABLE, name)
+    }
+
+    fn number(&self, kind: u32, name: &str) -> Option<u32> {
+        let found = |of: &Type| of.kind == kind && self.string(of.name) == name.as_bytes();
         let at = self.types.iter().position(found)?;
         u32::try_from(at + 1).ok()
     }

@@ -15,6 +15,12 @@ pub(crate) const ADDED: usize = Kind::ALL.len();
 /// A tunable was written.
 pub(crate) const SET: usize = ADDED + 1;
 
+/// A task woke another.
+pub(crate) const WOKE: usize = SET + 1;
+
+/// Waits are counted in steps of two to the power of this, in nanoseconds.
+pub(crate) const STEP: u32 = 10;
+
 /// Its parts, by their places in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Part {
@@ -23,24 +29,28 @@ pub(crate) enum Part {
     /// When it began and ended, by the kernel's monotonic clock.
     Began,
     Ended,
-    /// The task's `se.sum_exec_runtime` at both.
+    /// CPU time of the task at both, since it was first seen.
     RanAtBegin,
     RanAtEnd,
     /// The lower half of the task's `nvcsw` at both: how often it has slept.
     Slept,
-    /// `ioac.read_bytes` of the task at the end: what it has read from disks.
-    ReadFromDisks,
+    /// How long it has waited without being interruptible at both, by halves, in steps of 1024 ns.
+    /// Where switches are not seen, KiB that it has read from disks.
+    Waited,
     /// Thread in the lower half, process in the upper.
     Task,
-    /// The inode's number, and where its superblock is, which tells file systems apart.
+    /// The inode's number; of a wake how long the woken task has waited. And where its superblock
+    /// is, which tells file systems apart.
     Inode,
     Super,
-    /// `i_size`.
+    /// `i_size`; of a wake how often the woken task has slept.
     Size,
+    /// The first byte; of a wake the woken thread.
     Offset,
-    /// How many bytes; of what makes a file shorter, how many names it still has (`i_nlink`).
+    /// How many bytes; of what makes a file shorter, how many names it still has (`i_nlink`); of a
+    /// wake what the woken task had run when it fell asleep.
     Length,
-    /// The place of its kind in [`Kind::ALL`], or [`ADDED`], or [`SET`].
+    /// The place of its kind in [`Kind::ALL`], or [`ADDED`], [`SET`] or [`WOKE`].
     Kind,
     /// The task's name (`comm`), in two words.
     Name,
@@ -86,6 +96,21 @@ pub struct Added {
     pub pages: u64,
 }
 
+/// A task woke another that slept of its own accord.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Woke {
+    /// The thread that woke it.
+    pub thread: u32,
+    /// When, by the kernel's monotonic clock.
+    pub at: Nanos,
+    /// What that thread had done then.
+    pub by: Task,
+    /// The thread that is woken.
+    pub woken: u32,
+    /// What that one had done when it fell asleep.
+    pub asleep: Task,
+}
+
 /// A tunable of `/proc/sys` was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Set {
@@ -100,12 +125,15 @@ pub struct Set {
 /// What a task has done since it began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Task {
-    /// CPU time; the kernel adds to it at each tick and switch, so it may lag by one tick.
+    /// CPU time since it was first seen. Where switches are not seen, what the kernel counts, which
+    /// may lag by one tick.
     pub ran: Nanos,
     /// How often it has slept (voluntary context switches); the count wraps.
     pub slept: u32,
-    /// Bytes that it has read from disks; known at the end of an event only.
-    pub read: u64,
+    /// How long it has waited for disks, dirty limits and the like, which cannot be interrupted, in
+    /// steps of 1024 ns; the count wraps. Where switches are not seen, KiB that it has read from
+    /// disks.
+    pub waited: u32,
 }
 
 /// What a program hands out.
@@ -117,6 +145,24 @@ pub enum Seen {
     Added(Added),
     /// A tunable was written.
     Set(Set),
+    /// A task woke another.
+    Woke(Woke),
+}
+
+impl Task {
+    /// CPU time that it has used since it had done that much.
+    #[must_use]
+    pub fn ran_since(&self, before: &Self) -> Nanos {
+        let ran = self.ran.0.wrapping_sub(before.ran.0).cast_signed();
+        Nanos(ran.max(0).cast_unsigned())
+    }
+
+    /// How long it has waited for disks and the like since then.
+    #[must_use]
+    pub fn waited_since(&self, before: &Self) -> Nanos {
+        let steps = self.waited.wrapping_sub(before.waited).cast_signed().max(0);
+        Nanos(u64::from(steps.cast_unsigned()) << STEP)
+    }
 }
 
 impl Seen {
@@ -138,7 +184,29 @@ impl Seen {
                 process: half(part(Part::Task), 1),
                 inode: part(Part::Inode),
             })),
+            None if kind == WOKE => Some(Self::Woke(Woke::read(words))),
             None => None,
+        }
+    }
+}
+
+impl Woke {
+    fn read(words: &[u64; WORDS]) -> Self {
+        let part = |part: Part| words[part as usize];
+        Self {
+            thread: half(part(Part::Task), 0),
+            at: Nanos(part(Part::Ended)),
+            by: Task {
+                ran: Nanos(part(Part::RanAtEnd)),
+                slept: half(part(Part::Slept), 1),
+                waited: half(part(Part::Waited), 1),
+            },
+            woken: half(part(Part::Offset), 0),
+            asleep: Task {
+                ran: Nanos(part(Part::Length)),
+                slept: half(part(Part::Size), 0),
+                waited: half(part(Part::Inode), 0),
+            },
         }
     }
 }
@@ -149,7 +217,7 @@ impl Event {
         let task = |ran, at| Task {
             ran: Nanos(part(ran)),
             slept: half(part(Part::Slept), at),
-            read: part(Part::ReadFromDisks),
+            waited: half(part(Part::Waited), at),
         };
         Self {
             name: name(words),
@@ -232,6 +300,12 @@ mod tests {
         };
         assert_eq!((set.process, set.inode), (20, Part::Inode as u64));
         assert_eq!(&set.name, b"postgres\0\0\0\0\0\0\0\0");
+        words[Part::Kind as usize] = WOKE as u64;
+        let Some(Seen::Woke(woke)) = Seen::read(&words) else {
+            panic!("a task was woken");
+        };
+        assert_eq!((woke.thread, woke.woken), (21, Part::Offset as u32));
+        assert_eq!((woke.by.slept, woke.asleep.slept), (8, Part::Size as u32));
         words[Part::Kind as usize] += 1;
         assert_eq!(Seen::read(&words), None, "of no kind");
     }

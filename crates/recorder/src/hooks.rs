@@ -223,5 +223,12 @@ pub(crate) const SYSCTL: Hook = Hook {
     ..HOOK
 };
 
+/// Where a task wakes another, and where one leaves its CPU.
+pub(crate) const WAKES: &CStr = c"sched_waking";
+pub(crate) const SWITCH: &CStr = c"sched_switch";
+
+/// Where a task sends something to this machine itself.
+pub(crate) const LOOPBACK: &str = "loopback_xmit";
+
 /// Where pages come into the page cache.
 pub(crate) const ADDED: &CStr = c"mm_filemap_add_to_page_cache";

@@ -1,10 +1,10 @@
 //! What the tasks of this machine do to its files, seen by BPF programs of our own.
 //!
 //! Programs at functions of the kernel (`fentry`, `fexit`) note reads, writes, faults on mapped
-//! files, `fsync`, truncation, `POSIX_FADV_DONTNEED` and writes of tunables. Where the kernel
-//! refuses those, two tracepoints are left, which see reads and faults only. Nothing is compiled:
-//! the programs are some hundred instructions, and where members of structures lie is read from the
-//! kernel's own types (BTF).
+//! files, `fsync`, truncation, `POSIX_FADV_DONTNEED` and writes of tunables, and at tracepoints
+//! which of these tasks wakes which. Where the kernel refuses functions, two tracepoints are left,
+//! which see reads and faults only. Nothing is compiled: the programs are some hundred
+//! instructions, and where members of structures lie is read from the kernel's own types (BTF).
 
 mod assembly;
 mod bpf;
@@ -24,14 +24,16 @@ use std::os::fd::{AsRawFd as _, OwnedFd};
 
 use thiserror::Error;
 
-pub use self::event::{Added, Event, Seen, Set, Task};
+pub use self::event::{Added, Event, Seen, Set, Task, Woke};
 pub use self::owner::Owner;
 pub use self::streams::{Sees, Stream, Streams, Tally, Tasks};
 
 use self::bpf::{Array, Attach, Reach};
 use self::btf::Btf;
-use self::hooks::{ADDED, FAULTS, FUNCTIONS, Hook, Of, SYSCTL, TRACEPOINT, When};
-use self::program::{Maker, Maps, Reading, SLOT, SLOTS};
+use self::hooks::{
+    ADDED, FAULTS, FUNCTIONS, Hook, LOOPBACK, Of, SWITCH, SYSCTL, TRACEPOINT, WAKES, When,
+};
+use self::program::{Maker, Maps, Reading, SLOT, SLOTS, Switches};
 use self::ring::Ring;
 
 /// What keeps tasks from being seen.
@@ -84,7 +86,7 @@ impl Probe {
             reach: Reach::Programs,
         });
         let slots = slots.map_err(ProbeError::Map)?;
-        let maker = Maker {
+        let mut maker = Maker {
             btf: &btf,
             maps: Maps {
                 slots: slots.as_raw_fd(),
@@ -92,9 +94,20 @@ impl Probe {
                 counters: ring.counters.as_raw_fd(),
             },
             reading: Reading::Loads,
+            switches: Switches::Seen,
             except: std::process::id(),
         };
-        let (mut programs, hooks) = attached(&maker)?;
+        // Without them whoever waits for a disk or another task sleeps of its own accord.
+        let waits = at_wakes(&maker).unwrap_or_default();
+        if waits.is_empty() {
+            maker.switches = Switches::Unseen;
+        }
+        let (mut programs, mut hooks) = attached(&maker)?;
+        let sees_switches = !waits.is_empty();
+        if sees_switches {
+            programs.extend(waits);
+            hooks.push("sched_waking");
+        }
         // Without it nobody knows what was cached before; the rest is as good.
         let added = at_tracepoint(&by_helper(&maker).added(), ADDED).ok();
         let sees_added = added.is_some();
@@ -106,6 +119,7 @@ impl Probe {
             sees: Sees {
                 ends: hooks[0] == FUNCTIONS[0].name,
                 added: sees_added,
+                switches: sees_switches,
             },
             hooks,
             of_one_page: 0,
@@ -219,6 +233,30 @@ fn with_others(maker: &Maker<'_>, mut programs: Vec<[OwnedFd; 2]>) -> Attached {
         hooks.push(SYSCTL.name);
     }
     (programs, hooks)
+}
+
+/// Who waits for disks, and who wakes whom; sockets of this machine itself count where the function
+/// is there.
+fn at_wakes(maker: &Maker<'_>) -> io::Result<Vec<[OwnedFd; 2]>> {
+    let (helper, mut programs) = (by_helper(maker), Vec::new());
+    if let Some(function) = maker.btf.function(LOOPBACK) {
+        let program = maker.sent().ok_or_else(lacks)?;
+        programs.extend(bpf::attach(&program, Attach::Entry(function)).ok());
+    }
+    type Make = fn(&Maker<'_>) -> Option<Vec<u64>>;
+    let all: [(&CStr, Make); 2] = [(SWITCH, |it| it.switched()), (WAKES, |it| it.woke())];
+    for (name, make) in all {
+        let typed = maker.btf.tracepoint(&name.to_string_lossy());
+        let typed = typed.and_then(|number| {
+            let program = make(maker)?;
+            bpf::attach(&program, Attach::Typed(number)).ok()
+        });
+        programs.push(match typed {
+            Some(program) => program,
+            None => at_tracepoint(&make(&helper), name)?,
+        });
+    }
+    Ok(programs)
 }
 
 fn at_sysctl(maker: &Maker<'_>) -> io::Result<[OwnedFd; 2]> {

@@ -4,12 +4,13 @@
 //! its number, stored last, says that it is whole. So there is no lock, no copy and no helper.
 
 mod file;
+mod wakes;
 
 use scenario::recording::Kind;
 
 use super::assembly::{Assembly, Helper, Label, Register, Width};
 use super::btf::Btf;
-use super::event::{ADDED, PAGE, Part, SET};
+use super::event::{ADDED, PAGE, Part, SET, STEP};
 use super::hooks::{Hook, Range, SYSCTL, When};
 use super::ring::{EVENTS, HEAD, LOST, ROOM, TAIL};
 use Register::{Frame, R0, R1, R2, R3, R6, R7, R8, R9};
@@ -17,17 +18,27 @@ use Register::{Frame, R0, R1, R2, R3, R6, R7, R8, R9};
 /// How many tasks can be within a function at once: slots, by the lowest bits of the thread.
 pub(crate) const SLOTS: u32 = 1 << 14;
 
-/// A slot: the thread, when it began, what it had run and how often it had slept.
-pub(crate) const SLOT: u32 = 4 * WORD as u32;
+/// A slot: the thread, when it began, what it had run then, and how often it had slept and how long
+/// it had waited; what it had run when it last left its CPU; when it last sent something to this
+/// machine itself; how long it has waited; and since when it runs, or waits off its CPU, or 0.
+pub(crate) const SLOT: u32 = 8 * WORD as u32;
+const RAN: i16 = 4 * WORD;
+const SENT: i16 = 5 * WORD;
+const WAITED: i16 = 6 * WORD;
+const SINCE: i16 = 7 * WORD;
 
 const WORD: i16 = 8;
 const HALF: i16 = 4;
 
-/// On the stack: the time, the number of the event, what is read, and a key.
+/// On the stack: the time, the number of the event, what is read, a key, and what is kept.
 const NOW: i16 = -WORD;
 const NUMBER: i16 = NOW - WORD;
 const READ: i16 = NUMBER - WORD;
 const KEY: i16 = READ - WORD;
+const KEPT: i16 = KEY - WORD;
+/// What a task had run, and how long it had waited.
+const RAN_THEN: i16 = KEPT - WORD;
+const WAITED_THEN: i16 = RAN_THEN - WORD;
 
 /// The maps that programs share.
 #[derive(Clone, Copy, Debug)]
@@ -48,12 +59,20 @@ pub(crate) enum Reading {
     Helper,
 }
 
+/// Whether it is seen when tasks leave their CPUs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Switches {
+    Seen,
+    Unseen,
+}
+
 /// What a program is made of.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Maker<'a> {
     pub(crate) btf: &'a Btf,
     pub(crate) maps: Maps,
     pub(crate) reading: Reading,
+    pub(crate) switches: Switches,
     /// The process that is not looked at: our own.
     pub(crate) except: u32,
 }
@@ -74,16 +93,19 @@ impl Maker<'_> {
         program.task();
         program.only_others()?;
         program.now();
-        program.slot()?;
-        let code = &mut program.code;
-        code.copy(R9, R0);
-        code.store(Width::Four, R9, 0, R2);
-        code.load(Width::Eight, R1, Frame, NOW);
-        code.store(Width::Eight, R9, WORD, R1);
+        program.counts()?;
+        program.slot(R8)?;
+        program.claim();
+        program.code.copy(R9, R0);
+        program.code.load(Width::Eight, R1, Frame, NOW);
+        program.code.store(Width::Eight, R9, WORD, R1);
+        program.ran();
+        program.code.store(Width::Eight, R9, 2 * WORD, R1);
+        program.waited();
+        program.code.store(Width::Four, R9, 3 * WORD + HALF, R1);
         let members = [
             (HALF, "tgid", Width::Four),
-            (2 * WORD, "se.sum_exec_runtime", Width::Eight),
-            (3 * WORD, "nvcsw", Width::Eight),
+            (3 * WORD, "nvcsw", Width::Four),
         ];
         for (place, name, width) in members {
             program.member(R1, R8, ("task_struct", name), width)?;
@@ -252,14 +274,71 @@ impl<'a> Program<'a> {
         self.code.store(Width::Eight, Frame, NOW, R0);
     }
 
-    /// `R0` = the slot of the task, `R2` = its thread.
-    fn slot(&mut self) -> Option<()> {
-        self.member(R1, R8, ("task_struct", "pid"), Width::Four)?;
+    /// Where switches are not seen, keeps on the stack what the kernel counts of the task in `R8`:
+    /// its CPU time, which lags by up to a tick, and what it has read from disks.
+    fn counts(&mut self) -> Option<()> {
+        if self.of.switches == Switches::Seen {
+            return Some(());
+        }
+        let ran = ("task_struct", "se.sum_exec_runtime");
+        self.member(R1, R8, ran, Width::Eight)?;
+        self.code.store(Width::Eight, Frame, RAN_THEN, R1);
+        let read = ("task_struct", "ioac.read_bytes");
+        match self.of.btf.offset(read.0, read.1) {
+            Some(_) => self.member(R1, R8, read, Width::Eight)?,
+            None => self.code.set(R1, 0),
+        }
+        self.code.store(Width::Eight, Frame, WAITED_THEN, R1);
+        Some(())
+    }
+
+    /// `R1` = the CPU time of the task that runs, whose slot is in `R0`.
+    fn ran(&mut self) {
+        let code = &mut self.code;
+        if self.of.switches == Switches::Unseen {
+            return code.load(Width::Eight, R1, Frame, RAN_THEN);
+        }
+        code.load(Width::Eight, R1, R0, RAN);
+        code.load(Width::Eight, R2, Frame, NOW);
+        code.add_register(R1, R2);
+        code.load(Width::Eight, R2, R0, SINCE);
+        code.subtract(R1, R2);
+    }
+
+    /// `R1` = how long it has waited, in steps.
+    fn waited(&mut self) {
+        match self.of.switches {
+            Switches::Seen => self.code.load(Width::Eight, R1, R0, WAITED),
+            Switches::Unseen => self.code.load(Width::Eight, R1, Frame, WAITED_THEN),
+        }
+        self.code.shift_right(R1, STEP as i32);
+    }
+
+    /// `R0` = the slot of a task, `R2` = its thread.
+    fn slot(&mut self, of: Register) -> Option<()> {
+        self.member(R1, of, ("task_struct", "pid"), Width::Four)?;
         self.code.store(Width::Four, Frame, READ, R1);
         self.code.and(R1, SLOTS as i32 - 1);
         self.look_up(self.of.maps.slots);
         self.code.load(Width::Four, R2, Frame, READ);
         Some(())
+    }
+
+    /// Gives the slot in `R0` to the thread in `R2`, if it is another's.
+    fn claim(&mut self) {
+        let (others, own) = (self.code.label(), self.code.label());
+        let code = &mut self.code;
+        code.load(Width::Four, R1, R0, 0);
+        code.jump_if_different(R1, R2, others);
+        code.jump(own);
+        code.stand(others);
+        code.store(Width::Four, R0, 0, R2);
+        for place in [RAN, SENT, WAITED] {
+            code.store_value(R0, place, 0);
+        }
+        code.load(Width::Eight, R1, Frame, NOW);
+        code.store(Width::Eight, R0, SINCE, R1);
+        code.stand(own);
     }
 
     /// `R0` = what an array has at the place in `R1`; the kernel does it without a call.
@@ -300,11 +379,8 @@ impl<'a> Program<'a> {
     fn done(&mut self) -> Option<()> {
         self.code.load(Width::Eight, R1, Frame, NOW);
         self.put(Part::Ended, R1);
-        self.member(R1, R8, ("task_struct", "se.sum_exec_runtime"), Width::Eight)?;
-        self.put(Part::RanAtEnd, R1);
         self.member(R1, R8, ("task_struct", "nvcsw"), Width::Eight)?;
         self.put_half(Part::Slept, HALF, R1);
-        self.read_from_disks()?;
         let name = i16::try_from(self.of.btf.offset("task_struct", "comm")?).ok()?;
         for word in [0, WORD] {
             self.load(R1, R8, name + word, Width::Eight);
@@ -313,50 +389,50 @@ impl<'a> Program<'a> {
         Some(())
     }
 
-    /// Where the kernel counts no input and output of tasks, nothing was read.
-    fn read_from_disks(&mut self) -> Option<()> {
-        let counted = ("task_struct", "ioac.read_bytes");
-        match self.of.btf.offset(counted.0, counted.1) {
-            Some(_) => self.member(R1, R8, counted, Width::Eight)?,
-            None => self.code.set(R1, 0),
-        }
-        self.put(Part::ReadFromDisks, R1);
-        Some(())
-    }
-
-    /// Who it is, and when it began: as the slot says if it is this task's, else at its end.
+    /// Who it is, and what it had done when it began: as the slot says if it is this task's, else
+    /// what it has at its end.
     fn began(&mut self, when: When) -> Option<()> {
-        let (other, known) = (self.code.label(), self.code.label());
-        if when == When::Both {
-            self.slot()?;
-            self.code.load(Width::Four, R1, R0, 0);
-            self.code.jump_if_different(R1, R2, other);
-            let parts = [Part::Task, Part::Began, Part::RanAtBegin];
-            for (place, part) in (0..).zip(parts) {
-                self.code.load(Width::Eight, R1, R0, place * WORD);
-                self.put(part, R1);
-            }
-            self.code.load(Width::Eight, R1, R0, 3 * WORD);
-            self.put_half(Part::Slept, 0, R1);
-            self.code.jump(known);
-        }
-        self.code.stand(other);
         for (half, name) in [(0, "pid"), (HALF, "tgid")] {
             self.member(R1, R8, ("task_struct", name), Width::Four)?;
             self.put_half(Part::Task, half, R1);
         }
-        let ends = [
-            (Part::Began, Part::Ended),
-            (Part::RanAtBegin, Part::RanAtEnd),
-        ];
-        for (begin, end) in ends {
-            self.code.load(Width::Eight, R1, R9, at(end));
-            self.put(begin, R1);
-        }
+        self.code.load(Width::Eight, R1, Frame, NOW);
+        self.put(Part::Began, R1);
         self.code.load(Width::Four, R1, R9, at(Part::Slept) + HALF);
         self.put_half(Part::Slept, 0, R1);
+        self.counts()?;
+        self.slot(R8)?;
+        let (other, known) = (self.code.label(), self.code.label());
+        if when == When::Both {
+            self.as_begun(other);
+            self.code.jump(known);
+        }
+        self.code.stand(other);
+        self.claim();
+        self.ran();
+        self.put(Part::RanAtBegin, R1);
+        self.waited();
+        self.put_half(Part::Waited, 0, R1);
         self.code.stand(known);
+        self.ran();
+        self.put(Part::RanAtEnd, R1);
+        self.waited();
+        self.put_half(Part::Waited, HALF, R1);
         Some(())
+    }
+
+    /// As the slot in `R0` says, unless it is not that of the thread in `R2`.
+    fn as_begun(&mut self, other: Label) {
+        self.code.load(Width::Four, R1, R0, 0);
+        self.code.jump_if_different(R1, R2, other);
+        for (place, part) in [(1, Part::Began), (2, Part::RanAtBegin)] {
+            self.code.load(Width::Eight, R1, R0, place * WORD);
+            self.put(part, R1);
+        }
+        for (half, part) in [(0, Part::Slept), (HALF, Part::Waited)] {
+            self.code.load(Width::Four, R1, R0, 3 * WORD + half);
+            self.put_half(part, 0, R1);
+        }
     }
 
     /// `R9` has the event, `R7` the inode.

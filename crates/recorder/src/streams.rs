@@ -2,6 +2,8 @@
 //! that the next task may have it, so that a build of a thousand compilers has as many streams as
 //! ran at once.
 
+mod stream;
+
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -9,18 +11,17 @@ use mm::units::{Bytes, Nanos};
 use scenario::recording::{Kind, OwnTime, Pack, Part, Run, Thinner, Writer};
 
 use super::cached::Cached;
-use super::event::{Added, Event, NAME, PAGE, Task};
+use super::event::{Added, Event, NAME, PAGE, Woke};
 use super::files::Files;
 use super::owner::{KTHREADD, Owner, above_both, is_path};
+
+pub use self::stream::Stream;
 
 /// The most streams: beyond them tasks are passed over.
 const STREAMS: usize = 128;
 
 /// The most pages of one event: 1 GiB, more than one call reads or writes.
 const MOST_PAGES: u64 = 1 << 18;
-
-/// How much less than the truth the kernel may say of CPU time: a tick of 100 Hz.
-const TICK: Nanos = Nanos(10_000_000);
 
 /// What is asked about tasks.
 pub trait Tasks {
@@ -45,29 +46,8 @@ pub struct Sees {
     pub ends: bool,
     /// Pages that come into the page cache.
     pub added: bool,
-}
-
-/// A stream, and the tasks that did it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stream {
-    /// Whose it is.
-    pub owner: Owner,
-    /// What its task was called last.
-    name: [u8; NAME],
-    /// How many tasks were in it, one after the other.
-    pub tasks: u64,
-    /// How many runs it has.
-    pub runs: u64,
-    /// When its last run ended.
-    pub ended: Nanos,
-    /// Its task; none where that went on to run another program.
-    thread: Option<u32>,
-    /// What the task had done then.
-    task: Task,
-    took: Nanos,
-    /// What its last run takes by itself, where its end was not seen: that is in the time until the
-    /// next, and whoever does it again takes it again.
-    unseen: Nanos,
+    /// When tasks leave their CPUs: so what they computed and waited for is known.
+    pub switches: bool,
 }
 
 /// What was passed over, and what was not.
@@ -83,6 +63,8 @@ pub struct Tally {
     pub written: u64,
     /// Faults on mapped files.
     pub loads: u64,
+    /// Waits for another task.
+    pub waits: u64,
     /// Runs of tasks or on files for which there was no place.
     pub passed_over: u64,
     /// Tasks whose control group is not known, or that are in the stream of another group's.
@@ -94,13 +76,15 @@ pub struct Streams<'p> {
     writer: Writer<'p>,
     /// When the recording began, by the kernel's monotonic clock.
     began: Nanos,
-    sees_ends: bool,
+    sees: Sees,
     by_thread: BTreeMap<u32, usize>,
     all: Vec<Stream>,
     /// One page of `1 << level` is kept: by stream, a thinner for each level.
     level: u32,
     thinners: Vec<Vec<Thinner>>,
     own_time: OwnTime<'p>,
+    /// What a page takes besides that a write makes.
+    new_page: Nanos,
     files: Files,
     /// Where pages that come in are seen.
     cached: Option<Cached>,
@@ -116,20 +100,26 @@ impl fmt::Debug for Streams<'_> {
 impl<'p> Streams<'p> {
     /// Begins.
     #[must_use]
-    pub fn new(began: Nanos, probe: Sees, pack: Pack<'p>, own_time: OwnTime<'p>) -> Self {
+    pub fn new(
+        began: Nanos,
+        probe: Sees,
+        pack: Pack<'p>,
+        (own_time, new_page): (OwnTime<'p>, Nanos),
+    ) -> Self {
         let mut writer = Writer::new("", pack);
         // The text comes when the recording is put together.
         writer.take(Part::Full);
         Self {
             writer,
             began,
-            sees_ends: probe.ends,
+            sees: probe,
             cached: probe.added.then(Cached::default),
             by_thread: BTreeMap::new(),
             all: Vec::new(),
             level: 0,
             thinners: Vec::new(),
             own_time,
+            new_page,
             files: Files::default(),
             tally: Tally::default(),
         }
@@ -147,13 +137,14 @@ impl<'p> Streams<'p> {
             return;
         };
         let event = &event;
-        if event.kind == Kind::Sync && event.began < self.all[stream].ended {
+        if event.kind == Kind::Sync && event.began < self.all[stream].file_ended {
             // A function within another, and both are seen.
             return;
         }
-        let run = self.all[stream].run(event, file, self.began, self.sees_ends);
-        if run.kind == Kind::Write || !self.sees_ends {
-            self.all[stream].unseen = (self.own_time)(&run);
+        let run = self.all[stream].run(event, file, self.began, self.sees);
+        if run.kind == Kind::Write || !self.sees.ends {
+            let new = Nanos(new_pages(event).saturating_mul(self.new_page.0));
+            self.all[stream].unseen = (self.own_time)(&run) + new;
         }
         self.tally.count(&run);
         if let Some(run) = thin(&mut self.thinners[stream], run, self.own_time) {
@@ -167,6 +158,26 @@ impl<'p> Streams<'p> {
                 cached.forget(event.file);
             }
         }
+    }
+
+    /// A task woke another. Of a sample nobody waits.
+    pub fn woke(&mut self, woke: &Woke) {
+        let known = |thread| self.by_thread.get(&thread).copied();
+        let (Some(by), Some(woken)) = (known(woke.thread), known(woke.woken)) else {
+            return;
+        };
+        if self.level > 0 || by == woken {
+            return;
+        }
+        let wake = self.all[by].wakes(woke);
+        self.writer.run(by as u32 + 1, &wake);
+        let wait = Run {
+            file: by as u32 + 1,
+            offset: self.all[by].wakes,
+            ..self.all[woken].waited(woke)
+        };
+        self.writer.run(woken as u32 + 1, &wait);
+        self.tally.waits += 1;
     }
 
     /// Pages came into the page cache.
@@ -326,6 +337,16 @@ impl<'p> Streams<'p> {
     }
 }
 
+/// The pages that a write makes: those beyond the end of its file.
+fn new_pages(event: &Event) -> u64 {
+    let first = event.size.div_ceil(PAGE).max(event.offset / PAGE);
+    let end = event.offset.saturating_add(event.length).div_ceil(PAGE);
+    match event.kind {
+        Kind::Write => end.saturating_sub(first).min(MOST_PAGES),
+        _ => 0,
+    }
+}
+
 /// A task's name, up to a zero byte.
 fn text(name: &[u8; NAME]) -> String {
     let end = name.iter().position(|&byte| byte == 0);
@@ -336,92 +357,6 @@ fn text(name: &[u8; NAME]) -> String {
 pub(crate) fn thin(thinners: &mut [Thinner], run: Run, own_time: OwnTime<'_>) -> Option<Run> {
     let mut thinners = thinners.iter_mut();
     thinners.try_fold(run, |run, thinner| thinner.take(&run, own_time))
-}
-
-impl Stream {
-    fn new(event: &Event, owner: Owner, began: Nanos) -> Self {
-        Self {
-            owner,
-            name: event.name,
-            tasks: 1,
-            runs: 0,
-            ended: began,
-            thread: Some(event.thread),
-            task: event.before,
-            took: Nanos::ZERO,
-            unseen: Nanos::ZERO,
-        }
-    }
-
-    /// Whether its task is gone, or runs another program.
-    fn is_free(&self, tasks: &impl Tasks) -> bool {
-        self.thread.is_none_or(|thread| !tasks.exists(thread))
-    }
-
-    /// Another task has it from here on.
-    fn next(&mut self, event: &Event, owner: Owner) {
-        self.tasks += 1;
-        self.owner = owner;
-        self.thread = Some(event.thread);
-        // What it did before it was seen is not known; the stream slept meanwhile.
-        self.task = Task {
-            slept: event.before.slept.wrapping_sub(1),
-            ..event.before
-        };
-        (self.took, self.unseen) = (Nanos::ZERO, Nanos::ZERO);
-    }
-
-    /// The event as the stream's next run.
-    fn run(&mut self, event: &Event, file: u32, began: Nanos, sees_ends: bool) -> Run {
-        let since = if self.runs == 0 { began } else { self.ended };
-        let gap = Nanos(event.began.0.saturating_sub(since.0));
-        let is_first = self.runs == 0;
-        let (compute, sleep) = match is_first {
-            true => (Nanos::ZERO, gap),
-            false => self.between(event, gap, sees_ends),
-        };
-        let took = std::mem::replace(
-            &mut self.took,
-            Nanos(event.ended.0.saturating_sub(event.began.0)),
-        );
-        let unseen = std::mem::take(&mut self.unseen);
-        let compute = Nanos(compute.0.saturating_sub(unseen.0));
-        (self.task, self.ended, self.name) = (event.after, event.ended, event.name);
-        self.runs += 1;
-        Run {
-            compute,
-            sleep,
-            took,
-            kind: event.kind,
-            file,
-            offset: if event.kind.has_range() {
-                event.offset
-            } else {
-                0
-            },
-            length: match event.kind {
-                Kind::Read | Kind::Write | Kind::Load | Kind::DontNeed => event.length,
-                _ => 0,
-            },
-        }
-    }
-
-    /// What of the time between two events the task computed, and what it slept of its own accord.
-    fn between(&self, event: &Event, gap: Nanos, sees_ends: bool) -> (Nanos, Nanos) {
-        let ran = Nanos(event.before.ran.0.saturating_sub(self.task.ran.0));
-        if event.before.slept == self.task.slept {
-            // It ran all the time, or waited for a CPU: then the kernel's count says so.
-            let is_preempted = gap.0 > ran.0 + TICK.0;
-            return (if is_preempted { ran } else { gap }, Nanos::ZERO);
-        }
-        let compute = ran.min(gap);
-        let slept = Nanos(gap.0 - compute.0);
-        // Without ends, as of a fault, the time of a read lies in the gap: a task that read from a
-        // disk waited.
-        let has_end = sees_ends && event.kind != Kind::Load;
-        let waited = !has_end && event.before.read != self.task.read;
-        (compute, if waited { Nanos::ZERO } else { slept })
-    }
 }
 
 impl Tally {

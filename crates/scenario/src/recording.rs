@@ -21,6 +21,7 @@
 mod code;
 mod container;
 mod thin;
+mod waits;
 mod writer;
 
 use alloc::format;
@@ -64,9 +65,10 @@ pub struct Run {
     pub took: Nanos,
     /// What it did.
     pub kind: Kind,
-    /// The file, by its number.
+    /// The file, by its number; of [`Kind::Wait`] the stream that is waited for.
     pub file: u32,
-    /// The first byte; zero where the kind has no range.
+    /// The first byte; zero where the kind has no range. Of [`Kind::Wait`] how many times that
+    /// stream must have woken tasks ([`Kind::Wake`]) since it began.
     pub offset: u64,
     /// Bytes asked for.
     pub length: u64,
@@ -91,6 +93,10 @@ pub enum Kind {
     Truncate,
     /// `POSIX_FADV_DONTNEED` of the range.
     DontNeed,
+    /// It wakes another task: through a socket, a pipe, a futex, by its end.
+    Wake,
+    /// It slept until another task woke it.
+    Wait,
 }
 
 /// A file that a recording names.
@@ -115,6 +121,8 @@ pub struct Recorded {
     pub streams: Vec<Stream>,
     /// One page of `1 << level` is in it, as [`Self::thinned`] leaves it.
     pub level: u32,
+    /// Whether its streams wait for each other in a circle, which no bench does: none waits then.
+    pub is_circular: bool,
 }
 
 /// What one task did.
@@ -124,10 +132,12 @@ pub struct Stream {
     blocks: Vec<Vec<u8>>,
     runs: u64,
     longest: Bytes,
+    /// Whether it waits for another.
+    waits: bool,
 }
 
 impl Kind {
-    /// All, by their codes.
+    /// What is done to files, by the codes.
     pub const ALL: [Self; 8] = [
         Self::Read,
         Self::Write,
@@ -139,10 +149,16 @@ impl Kind {
         Self::DontNeed,
     ];
 
+    /// Whether it is done to a file.
+    #[must_use]
+    pub fn is_of_file(self) -> bool {
+        !matches!(self, Self::Wake | Self::Wait)
+    }
+
     /// Whether it is about a range of the file, and not the file as a whole.
     #[must_use]
     pub fn has_range(self) -> bool {
-        !matches!(self, Self::Sync | Self::Open)
+        self.is_of_file() && !matches!(self, Self::Sync | Self::Open)
     }
 
     /// Whether it copies from or to a buffer of the task.

@@ -234,6 +234,12 @@ pub fn own_time(run: &Run, costs: &Costs) -> Nanos {
     Nanos(pages.saturating_mul(each).saturating_add(call) / 1000)
 }
 
+/// CPU time that a page takes besides, which a write makes.
+#[must_use]
+pub fn new_page_time(costs: &Costs) -> Nanos {
+    Nanos((costs.write_in_ps + costs.dirty_ps) / 1000)
+}
+
 /// What a request costs is what `scale` of them cost, one after the other.
 fn slow(disk: &mut Disk, scale: u64) {
     disk.latency = times(disk.latency, scale);

@@ -6,6 +6,8 @@ mod classes;
 mod common;
 #[path = "recorded/sampled.rs"]
 mod sampled;
+#[path = "recorded/waits.rs"]
+mod waits;
 
 use std::sync::Arc;
 
@@ -40,12 +42,18 @@ const RUN: Run = Run {
 };
 
 fn recorded(sizes: &[u64], runs: &[Run]) -> Arc<Recorded> {
+    streams(sizes, &[runs])
+}
+
+fn streams(sizes: &[u64], all: &[&[Run]]) -> Arc<Recorded> {
     let stored = |bytes: &[u8]| bytes.to_vec();
     let mut writer = Writer::new("", &stored);
     for &size in sizes {
         writer.file(Bytes(size));
     }
-    runs.iter().for_each(|run| writer.run(0, run));
+    for (number, runs) in (0..).zip(all) {
+        runs.iter().for_each(|run| writer.run(number, run));
+    }
     let read = Recording::read(&writer.take(Part::All), &|_, _| None).expect("a recording");
     assert_eq!(read.cut, None);
     Arc::new(read.recorded)

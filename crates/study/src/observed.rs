@@ -9,9 +9,11 @@ use std::fmt::Write as _;
 use mm::hierarchy::ancestors;
 use mm::settings::Setting;
 use mm::units::{Bytes, Nanos};
+use toml::de::DeTable;
 
-use super::Study;
+use super::edits::{amount, applied};
 use super::fitted::{AtHand, DiskKind};
+use super::{ArmError, Study};
 
 use recorded::plain;
 
@@ -336,6 +338,31 @@ impl Study {
         let used = Bytes(machine.memory.0.saturating_sub(had.0));
         let left = available(had, machine.memory, new);
         (self.recorded.sha256.is_some() && left.0 == 0).then_some(used)
+    }
+}
+
+impl Study {
+    /// The same with more memory, where what is available stays as it was.
+    ///
+    /// # Errors
+    /// Its text has no memory.
+    pub fn with_memory(&self, memory: Bytes) -> Result<Self, ArmError> {
+        let failed = |what: &str| ArmError {
+            what: format!("study {} with {memory}: {what}", self.name),
+            way_out: "give it memory in its machine".to_owned(),
+        };
+        let document = DeTable::parse(&self.text).map(toml::Spanned::into_inner);
+        let machine = document.as_ref().ok().and_then(|it| it.get("machine"));
+        let had = machine.and_then(|it| it.get_ref().as_table()?.get("memory"));
+        let had = had.ok_or_else(|| failed("its machine has none"))?;
+        let text = applied(&self.text, vec![(had.span(), amount(memory))]);
+        let study = Self::parse_with(&text, &self.file, self.recorded.clone());
+        let study = study.map_err(|error| failed(&error.what))?;
+        Ok(Self {
+            text: study.text,
+            arms: study.arms,
+            ..self.clone()
+        })
     }
 }
 

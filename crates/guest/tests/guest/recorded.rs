@@ -7,7 +7,7 @@ use std::sync::Arc;
 use mm::units::{Bytes, Nanos};
 use scenario::outcome::{Outcome, Status};
 use scenario::recording::{Kind, Part, Recording, Run, Writer, file_name};
-use scenario::workload::{Access, Action, Pace, Replay};
+use scenario::workload::{Access, Action, Pace, Process, Replay};
 
 use crate::bench::*;
 
@@ -32,16 +32,22 @@ const RUN: Run = Run {
 
 /// Does these runs again, on files 0 and 1 of 100 000 bytes and none.
 fn replay(bench: &Bench, runs: &[Run], replay: Replay) -> Outcome {
+    let steps = vec![labelled("replay", Action::Replay(replay))];
+    streams(bench, &[runs], vec![at_once("a", steps)])
+}
+
+fn streams(bench: &Bench, all: &[&[Run]], processes: Vec<Process>) -> Outcome {
     let stored = |bytes: &[u8]| bytes.to_vec();
     let mut writer = Writer::new("", &stored);
     for (number, size) in [(0, 100_000), (1, 0)] {
         writer.file(Bytes(size as u64));
         fs::write(path(bench, number), vec![7; size]).expect("a file");
     }
-    runs.iter().for_each(|run| writer.run(0, run));
+    for (number, runs) in (0..).zip(all) {
+        runs.iter().for_each(|run| writer.run(number, run));
+    }
     let read = Recording::read(&writer.take(Part::All), &|_, _| None).expect("a recording");
-    let steps = vec![labelled("replay", Action::Replay(replay))];
-    let mut scenario = scenario(vec![at_once("a", steps)]);
+    let mut scenario = scenario(processes);
     scenario.machine.recorded_on = Some("disk".into());
     scenario.recorded = Arc::new(read.recorded);
     bench.run(&scenario)
@@ -153,4 +159,44 @@ fn a_populated_region_is_mapped_and_usable() {
     ];
     let outcome = bench.run(&scenario(vec![at_once("a", steps)]));
     assert_eq!(only(&outcome, "touch").bytes, Bytes(1 << 20));
+}
+
+#[test]
+fn a_stream_waits_for_another_that_goes_or_ended() {
+    let bench = Bench::new();
+    let slow = Run {
+        sleep: Nanos(40 * MILLI),
+        kind: Kind::Wake,
+        length: 0,
+        ..RUN
+    };
+    // It slept for hours.
+    let wait = |stream, wakes| Run {
+        sleep: Nanos(1 << 44),
+        kind: Kind::Wait,
+        file: stream,
+        offset: wakes,
+        length: 0,
+        ..RUN
+    };
+    let of = |stream: u32| {
+        let name = ["one", "other"][stream as usize];
+        let replay = Replay { stream, ..REPLAY };
+        at_once(name, vec![labelled(name, Action::Replay(replay))])
+    };
+    // The one is there before it is waited for.
+    let other = [
+        Run {
+            kind: Kind::Read,
+            ..slow
+        },
+        wait(0, 2),
+        wait(0, 9),
+    ];
+    let outcome = streams(&bench, &[&[slow, slow], &other], vec![of(0), of(1)]);
+    let took = only(&outcome, "other").duration();
+    assert!(took >= Nanos(70 * MILLI), "{took}");
+    let circle: [&[Run]; 2] = [&[wait(1, 1), slow], &[wait(0, 1), slow]];
+    let outcome = streams(&bench, &circle, vec![of(0), of(1)]);
+    assert_eq!(only(&outcome, "one").status, Status::Done);
 }

@@ -5,7 +5,8 @@ use std::path::Path;
 
 use answer::bench::Bench;
 use answer::model_bench::ModelBench;
-use anyhow::{Context as _, Result, bail, ensure};
+use answer::room::with_room;
+use anyhow::{Context as _, Result, bail};
 use mm::units::{Bytes, Nanos};
 use plimsoll_lab::experiment::Experiment;
 use plimsoll_lab::vm::{KernelChoice, Stock, VmBench, VmOptions};
@@ -19,10 +20,13 @@ const WRITTEN: &str = "written to disk";
 const SWAPPED_IN: &str = "pages swapped in";
 
 pub(crate) fn predict(recording: &Path, arm: &Arm, kernel: &str) -> Result<Figures> {
-    ask(&asked(recording, arm)?, &ModelBench::of_kernel(kernel)?)
+    ask(
+        &asked(recording, arm, kernel)?,
+        &ModelBench::of_kernel(kernel)?,
+    )
 }
 
-pub(crate) fn prove(recording: &Path, arm: &Arm, stock: Stock) -> Result<Figures> {
+pub(crate) fn prove(recording: &Path, arm: &Arm, kernel: &str, stock: Stock) -> Result<Figures> {
     let options = VmOptions {
         kernel: KernelChoice::Stock(stock),
         binary: Some(testkit::checkout(
@@ -31,11 +35,11 @@ pub(crate) fn prove(recording: &Path, arm: &Arm, stock: Stock) -> Result<Figures
         ..VmOptions::default()
     };
     let bench = VmBench::new(&options, &mut |_| {})?;
-    ask(&asked(recording, arm)?, &bench)
+    ask(&asked(recording, arm, kernel)?, &bench)
 }
 
 /// The recording's study as it is asked: with the arm's memory, settings and limit.
-fn asked(path: &Path, arm: &Arm) -> Result<Study> {
+fn asked(path: &Path, arm: &Arm, kernel: &str) -> Result<Study> {
     let bytes = fs::read(path)?;
     let (text, recording) = recording::read(&bytes)?;
     let study = Study::parse_with(&with_settings(&text, arm), "load.rec", recording)?;
@@ -45,26 +49,11 @@ fn asked(path: &Path, arm: &Arm) -> Result<Study> {
         swap: arm.zram_mib.map(|mib| SwapAtHand::Zram(Bytes(mib << 20))),
         ..AtHand::default()
     };
-    with_room(match arm.memory_mib == ARMS[0].memory_mib {
+    let study = match arm.memory_mib == ARMS[0].memory_mib {
         true => study,
         false => study.on(&at_hand)?,
-    })
-}
-
-/// What a bench's own boot takes, in MiB: the recorded VM has nothing but the program, so more is
-/// `available` than a bench of its size has. What is available stays as it was recorded.
-const OF_BENCH: u64 = 32;
-
-fn with_room(study: Study) -> Result<Study> {
-    let memory = study
-        .arms
-        .first()
-        .map_or(Bytes::ZERO, |it| it.machine.memory);
-    let line = |mib: u64| format!("memory = \"{mib} MiB\"\n");
-    let mib = memory.0 >> 20;
-    let text = study.text.replacen(&line(mib), &line(mib + OF_BENCH), 1);
-    ensure!(text != study.text, "its memory is written otherwise");
-    Ok(Study::parse_with(&text, "load.rec", study.recorded)?)
+    };
+    Ok(with_room(study, &ModelBench::of_kernel(kernel)?)?.0)
 }
 
 fn with_settings(text: &str, arm: &Arm) -> String {

@@ -12,6 +12,7 @@ use answer::calibration::{self, CalibrationError};
 use answer::machine::{self, Cpus, Placed};
 use answer::model_bench::ModelBench;
 use answer::report::{Pair, Report};
+use answer::room::with_room;
 use answer::run::RunId;
 use answer::runs::Runs;
 use lab::experiment::{AtATime, Event, Experiment, ExperimentError, More, Results};
@@ -88,6 +89,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     } = question.placed(cpus)?;
     let (kernel, why) = args.kernel(release.as_deref())?;
     notes.insert(0, why);
+    let study = roomy(study, release.as_deref(), &mut notes)?;
     let mut experiment = args.choice.experiment(&study);
     experiment.arms = question.wanted(&study);
     let arms = experiment.arms()?;
@@ -143,6 +145,14 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         None if results::holds(&rows) => Ok(ExitCode::Done),
         None => Ok(ExitCode::No),
     }
+}
+
+/// The study with the memory that the VM's kernel takes more, as the model of the nearest has it.
+fn roomy(study: Study, release: Option<&str>, notes: &mut Vec<String>) -> anyhow::Result<Study> {
+    let nearest = machine::kernel(None, release).0;
+    let (study, said) = with_room(study, &ModelBench::of_kernel(&nearest)?)?;
+    notes.extend(said);
+    Ok(study)
 }
 
 /// A bar, below a line on how long all runs are likely to take.

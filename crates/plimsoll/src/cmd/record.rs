@@ -215,7 +215,12 @@ impl<'a> Begun<'a> {
             reclaimed: snapshot.vmstat.and_then(|it| memory::reclaimed(&it)),
             before: FromDisks::now(root),
             began: Instant::now(),
-            streams: Streams::new(monotonic(), probe.sees(), &pack, take),
+            streams: Streams::new(
+                monotonic(),
+                probe.sees(),
+                &pack,
+                (take, own_time.new_page()),
+            ),
             used: BTreeMap::new(),
             ages: Ages::new(root, !args.no_ages),
             writers: Writers::new(root),
@@ -255,6 +260,7 @@ impl<'a> Begun<'a> {
                 Found::Event(event) => self.streams.event(&event, &tasks),
                 Found::Added(added) => self.streams.added(&added),
                 Found::Set(set) => self.writers.wrote(&set),
+                Found::Woke(woke) => self.streams.woke(&woke),
             }
         });
         self.blocks.extend(self.streams.take(Part::Full));

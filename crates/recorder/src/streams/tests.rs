@@ -3,6 +3,7 @@
 use scenario::recording::Recording;
 
 use super::*;
+use crate::Task;
 
 /// All tasks exist from this number on. Those from 100 on are in groups of their own, and run
 /// programs that go by their numbers.
@@ -37,13 +38,14 @@ const SECOND: u64 = 1_000_000_000;
 const SEES: Sees = Sees {
     ends: true,
     added: false,
+    switches: true,
 };
 
 fn event(thread: u32, began: u64, ran: u64, slept: u32) -> Event {
     let task = |ran| Task {
         ran: Nanos(ran),
         slept,
-        read: 0,
+        waited: 0,
     };
     Event {
         name: *b"sqlite3\0\0\0\0\0\0\0\0\0",
@@ -63,7 +65,7 @@ fn event(thread: u32, began: u64, ran: u64, slept: u32) -> Event {
 
 fn recorded(events: &[(Event, u32)]) -> (Vec<Vec<Run>>, Vec<Stream>) {
     let plain = |bytes: &[u8]| bytes.to_vec();
-    let mut said = Streams::new(Nanos(SECOND), SEES, &plain, &|_| Nanos::ZERO);
+    let mut said = Streams::new(Nanos(SECOND), SEES, &plain, (&|_| Nanos::ZERO, Nanos::ZERO));
     for (event, living) in events {
         said.event(event, &Living(*living));
     }
@@ -85,11 +87,12 @@ fn a_task_computes_or_sleeps_between_its_runs() {
     let begin = SECOND + 3_000_000;
     let (streams, _) = recorded(&[
         (event(5, begin, 1_000_000, 0), 0),
-        (event(5, begin + 25_000, 1_005_000, 0), 0),
-        (event(5, begin + 50_030_000, 1_040_000, 1), 0),
+        (event(5, begin + 25_000, 1_025_000, 0), 0),
+        (event(5, begin + 50_030_000, 1_060_000, 1), 0),
+        (event(5, begin + 60_035_000, 1_066_000, 1), 0),
     ]);
-    let [first, second, third] = streams[0][..] else {
-        panic!("three runs");
+    let [first, second, third, fourth] = streams[0][..] else {
+        panic!("four runs");
     };
     assert_eq!(
         (first.compute.0, first.sleep.0),
@@ -105,7 +108,57 @@ fn a_task_computes_or_sleeps_between_its_runs() {
         "CPU time less what the run itself used"
     );
     assert_eq!(third.sleep.0 / 1_000_000, 49);
+    assert_eq!(
+        (fourth.compute.0, fourth.sleep.0),
+        (1_000, 0),
+        "it waited for a CPU"
+    );
     assert_eq!((third.offset, third.length), (8192, 4096));
+}
+
+#[test]
+fn a_task_that_is_woken_by_another_waits_for_it() {
+    let plain = |bytes: &[u8]| bytes.to_vec();
+    let mut said = Streams::new(Nanos(SECOND), SEES, &plain, (&|_| Nanos::ZERO, Nanos::ZERO));
+    let done = |ran, slept| Task {
+        ran: Nanos(ran),
+        slept,
+        waited: 0,
+    };
+    said.event(&event(5, SECOND, 0, 0), &Living(0));
+    said.event(&event(6, SECOND + 10_000, 70_000, 0), &Living(0));
+    let woke = Woke {
+        thread: 6,
+        at: Nanos(SECOND + 35_000),
+        by: done(95_000, 0),
+        woken: 5,
+        // Its clock began elsewhere.
+        asleep: done(7_000, 1),
+    };
+    said.woke(&woke);
+    said.woke(&Woke { woken: 9, ..woke });
+    said.event(&event(5, SECOND + 40_000, 11_000, 1), &Living(0));
+    said.event(&event(6, SECOND + 50_000, 97_000, 1), &Living(0));
+    let mut bytes = Writer::new("", &plain).take(Part::All);
+    bytes.extend(said.take(Part::All));
+    let read = Recording::read(&bytes, &|_, _| None).expect("a recording");
+    assert!(!read.recorded.is_circular);
+    let runs = |stream: u32| -> Vec<(Kind, u64, u64)> {
+        let runs = read.recorded.stream(stream).expect("it is there").iter();
+        let said = runs.map(|run| (run.kind, run.compute.0, run.sleep.0));
+        said.skip(1).collect()
+    };
+    assert_eq!(
+        runs(1),
+        [(Kind::Wait, 2_000, 28_000), (Kind::Read, 4_000, 0)],
+        "of 30 us it computed 2, then 4"
+    );
+    assert_eq!(
+        runs(2),
+        [(Kind::Wake, 20_000, 0), (Kind::Read, 2_000, 13_000)]
+    );
+    let wait = read.recorded.streams[1].iter().nth(1).expect("it waits");
+    assert_eq!((wait.file, wait.offset), (2, 1), "for the first wake of 2");
 }
 
 #[test]
@@ -149,7 +202,7 @@ fn a_stream_is_of_one_program_in_one_group() {
 #[test]
 fn beyond_the_most_streams_groups_share_one() {
     let plain = |bytes: &[u8]| bytes.to_vec();
-    let mut said = Streams::new(Nanos(SECOND), SEES, &plain, &|_| Nanos::ZERO);
+    let mut said = Streams::new(Nanos(SECOND), SEES, &plain, (&|_| Nanos::ZERO, Nanos::ZERO));
     let first = 100 + STREAMS as u32;
     (100..first).for_each(|thread| said.event(&event(thread, SECOND, 0, 0), &Living(0)));
     let later = SECOND + 200_000_000;
@@ -181,7 +234,7 @@ fn an_inode_that_is_reclaimed_is_not_a_file_that_is_cut() {
 #[test]
 fn half_of_the_blocks_are_kept_from_then_on() {
     let plain = |bytes: &[u8]| bytes.to_vec();
-    let mut said = Streams::new(Nanos(SECOND), SEES, &plain, &|_| Nanos(400));
+    let mut said = Streams::new(Nanos(SECOND), SEES, &plain, (&|_| Nanos(400), Nanos::ZERO));
     let read = |block: u64| Event {
         size: 256 << 16,
         offset: block << 16,
@@ -239,7 +292,12 @@ fn the_next_command_of_a_shell_goes_on_in_the_stream_of_the_one_before() {
 #[test]
 fn a_write_whose_end_is_not_seen_is_not_in_what_the_task_computes_after_it() {
     let plain = |bytes: &[u8]| bytes.to_vec();
-    let mut said = Streams::new(Nanos(SECOND), SEES, &plain, &|_| Nanos(4_000));
+    let mut said = Streams::new(
+        Nanos(SECOND),
+        SEES,
+        &plain,
+        (&|_| Nanos(4_000), Nanos(1_500)),
+    );
     let write = |began, ran| Event {
         kind: Kind::Write,
         ended: Nanos(began),
@@ -248,11 +306,20 @@ fn a_write_whose_end_is_not_seen_is_not_in_what_the_task_computes_after_it() {
     };
     said.event(&write(SECOND, 0), &Living(0));
     said.event(&write(SECOND + 10_000, 10_000), &Living(0));
+    let behind = Event {
+        offset: 1 << 20,
+        ..write(SECOND + 20_000, 20_000)
+    };
+    said.event(&behind, &Living(0));
+    said.event(&write(SECOND + 30_000, 30_000), &Living(0));
     let mut bytes = Writer::new("", &plain).take(Part::All);
     bytes.extend(said.take(Part::All));
     let read = Recording::read(&bytes, &|_, _| None).expect("a recording");
-    let second = read.recorded.streams[1].iter().nth(1);
-    assert_eq!(second.expect("two writes").compute, Nanos(6_000));
+    let compute: Vec<u64> = read.recorded.streams[1]
+        .iter()
+        .map(|it| it.compute.0)
+        .collect();
+    assert_eq!(compute, [0, 6_000, 6_000, 4_500], "the third makes a page");
 }
 
 #[test]
@@ -288,18 +355,18 @@ fn a_file_that_is_mapped_keeps_its_size() {
 }
 
 #[test]
-fn a_fault_that_waits_for_a_disk_does_not_sleep_of_its_own_accord() {
-    let fault = |read| {
+fn who_waits_for_a_disk_does_not_sleep_of_its_own_accord() {
+    let fault = |waited| {
         let mut fault = Event {
             kind: Kind::Load,
             ..event(5, SECOND + 50_000_000, 1_000_000, 1)
         };
-        fault.before.read = read;
+        fault.before.waited = waited;
         fault
     };
-    let sleep = |read| {
-        let (streams, _) = recorded(&[(event(5, SECOND, 0, 0), 0), (fault(read), 0)]);
+    let sleep = |waited| {
+        let (streams, _) = recorded(&[(event(5, SECOND, 0, 0), 0), (fault(waited), 0)]);
         streams[0][1].sleep.0 / 1_000_000
     };
-    assert_eq!((sleep(0), sleep(4096)), (49, 0));
+    assert_eq!((sleep(0), sleep(20_000), sleep(100_000)), (49, 28, 0));
 }

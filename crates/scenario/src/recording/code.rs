@@ -5,6 +5,9 @@
 //! sleep and a duration follow. Numbers are in groups of seven bits, the lowest first, differences
 //! with their sign in the lowest bit. A place or a length in whole pages is divided by the page,
 //! which its lowest bit says.
+//!
+//! What has no file has the code of [`Kind::Open`] with a bit that only ranges have else: that
+//! something goes on says that it wakes a task, that a length is the same that it waits.
 
 use alloc::vec::Vec;
 
@@ -16,6 +19,12 @@ const GOES_ON: u8 = 1 << 4;
 const SAME_LENGTH: u8 = 1 << 5;
 const SLEPT: u8 = 1 << 6;
 const TOOK: u8 = 1 << 7;
+
+/// With the code of [`Kind::Open`]: it wakes a task, or waits.
+const WAKES: u8 = Kind::Open as u8 | GOES_ON;
+const WAITS: u8 = Kind::Open as u8 | SAME_LENGTH;
+const OF_NO_FILE: u8 = CODE | GOES_ON | SAME_LENGTH;
+const CODE: u8 = 7;
 
 const PAGE: u64 = 4096;
 /// Nanoseconds in a step of CPU time, and of other times.
@@ -33,6 +42,8 @@ pub(super) struct Last {
     file: u32,
     end: u64,
     length: u64,
+    /// How many wakes were waited for.
+    wakes: u64,
 }
 
 /// A place in a stream.
@@ -84,10 +95,14 @@ impl Stream {
 
 /// Appends a run.
 pub(super) fn put(run: &Run, to: &mut Vec<u8>, last: &mut Last) {
-    let mut head = run.kind as u8;
+    let mut head = match run.kind {
+        Kind::Wake => WAKES,
+        Kind::Wait => WAITS,
+        kind => kind as u8,
+    };
     let mut bit = |is_so: bool, bit: u8| head |= if is_so { bit } else { 0 };
     let ranged = run.kind.has_range();
-    bit(run.file == last.file, SAME_FILE);
+    bit(!run.kind.is_of_file() || run.file == last.file, SAME_FILE);
     bit(ranged && run.offset == last.end, GOES_ON);
     bit(ranged && run.length == last.length, SAME_LENGTH);
     bit(run.sleep.0 >= SPAN, SLEPT);
@@ -103,6 +118,10 @@ pub(super) fn put(run: &Run, to: &mut Vec<u8>, last: &mut Last) {
     if ranged && head & SAME_LENGTH == 0 {
         put_place(run.length as i64, to);
     }
+    if run.kind == Kind::Wait {
+        put_number(u64::from(run.file), to);
+        put_number(signed(run.offset as i64 - last.wakes as i64), to);
+    }
     for (span, bit) in [(run.sleep, SLEPT), (run.took, TOOK)] {
         if head & bit != 0 {
             put_number(span.0 / SPAN, to);
@@ -115,14 +134,21 @@ pub(super) fn put(run: &Run, to: &mut Vec<u8>, last: &mut Last) {
 pub(super) fn take(from: &mut &[u8], last: &mut Last) -> Option<Run> {
     let (&head, rest) = from.split_first()?;
     *from = rest;
-    let kind = Kind::ALL[usize::from(head & 7)];
+    let kind = match head & OF_NO_FILE {
+        WAKES => Kind::Wake,
+        WAITS => Kind::Wait,
+        _ => Kind::ALL[usize::from(head & CODE)],
+    };
     let ranged = kind.has_range();
     let compute = take_number(from)?;
     let file = match head & SAME_FILE {
+        _ if kind == Kind::Wake => 0,
+        _ if kind == Kind::Wait => i64::try_from(take_number(from)?).ok()?,
         0 => i64::from(last.file).checked_add(unsigned(take_number(from)?))?,
         _ => i64::from(last.file),
     };
     let offset = match (ranged, head & GOES_ON) {
+        _ if kind == Kind::Wait => (last.wakes as i64).checked_add(unsigned(take_number(from)?))?,
         (false, _) => 0,
         (true, 0) => (last.end as i64).checked_add(take_place(from)?)?,
         (true, _) => last.end as i64,
@@ -151,7 +177,11 @@ pub(super) fn take(from: &mut &[u8], last: &mut Last) -> Option<Run> {
 
 impl Last {
     fn note(&mut self, run: &Run) {
-        self.file = run.file;
+        match run.kind {
+            Kind::Wake => return,
+            Kind::Wait => return self.wakes = run.offset,
+            _ => self.file = run.file,
+        }
         if run.kind.has_range() {
             self.end = run.offset + run.length;
             self.length = run.length;

@@ -100,10 +100,17 @@ impl Recording {
             });
             match added {
                 Ok(length) if size <= LARGEST.0 => at += length,
-                Ok(_) => return Ok(recording.ends(at, "the recording is too large")),
-                Err(why) => return Ok(recording.ends(at, why)),
+                Ok(_) => {
+                    recording.recorded.look_for_circles();
+                    return Ok(recording.ends(at, "the recording is too large"));
+                }
+                Err(why) => {
+                    recording.recorded.look_for_circles();
+                    return Ok(recording.ends(at, why));
+                }
             }
         }
+        recording.recorded.look_for_circles();
         Ok(recording)
     }
 
@@ -192,9 +199,14 @@ impl Recorded {
         const WRONG: &str = "the runs are damaged";
         let (mut from, mut last) = (&block.unpacked[..], Last::default());
         let (mut longest, mut count) = (Bytes::ZERO, 0_u32);
-        let mut noted = Vec::new();
+        let (mut noted, mut waits) = (Vec::new(), false);
         while !from.is_empty() {
             let run = code::take(&mut from, &mut last).ok_or(WRONG)?;
+            count = count.saturating_add(1);
+            if !run.kind.is_of_file() {
+                waits |= run.kind == Kind::Wait;
+                continue;
+            }
             let file = self.files.get(run.file as usize).ok_or(WRONG)?;
             if file.after(&run) != *file {
                 noted.push(run);
@@ -202,7 +214,6 @@ impl Recorded {
             if run.kind.copies() {
                 longest = longest.max(Bytes(run.length));
             }
-            count = count.saturating_add(1);
         }
         if count != block.items {
             return Err(WRONG);
@@ -217,6 +228,7 @@ impl Recorded {
         }
         let stream = &mut self.streams[number];
         stream.runs += u64::from(count);
+        stream.waits |= waits;
         stream.longest = stream.longest.max(longest);
         stream.blocks.push(block.unpacked);
         Ok(())
@@ -234,7 +246,7 @@ impl RecordedFile {
             }
             Kind::Truncate => self.is_resized = true,
             Kind::Load | Kind::Store => self.is_mapped = true,
-            Kind::Read | Kind::Sync | Kind::Open | Kind::DontNeed => {}
+            _ => {}
         }
         self
     }

@@ -113,6 +113,42 @@ fn what_is_no_recording_says_so() {
     assert_eq!(why(b"# plimsoll recording 1\n\xff\0"), RecordingError::Text);
 }
 
+/// Streams of wakes and waits, each wait for a wake of another stream.
+fn waiting(streams: &[&[Option<(u32, u64)>]]) -> Recorded {
+    let mut runs = Vec::new();
+    for (number, stream) in (0..).zip(streams) {
+        let of = |it: &Option<(u32, u64)>| match *it {
+            Some((stream, wakes)) => run(Kind::Wait, stream, wakes, 0),
+            None => run(Kind::Wake, 0, 0, 0),
+        };
+        runs.extend(stream.iter().map(|it| (number, of(it))));
+    }
+    read(&written(&[], &runs)).recorded
+}
+
+#[test]
+fn streams_that_wait_in_a_circle_do_not_wait() {
+    let wake = None;
+    let in_turn: [&[_]; 3] = [
+        &[wake, Some((1, 1)), wake, wake],
+        &[Some((0, 1)), wake, Some((0, 3)), wake],
+        // One that is not there, and one that ended.
+        &[Some((7, 1)), Some((1, 99))],
+    ];
+    assert!(!waiting(&in_turn).is_circular);
+    assert!(waiting(&[&[Some((1, 1)), wake], &[Some((0, 1)), wake]]).is_circular);
+    assert!(waiting(&[&[Some((0, 1)), wake]]).is_circular, "for itself");
+}
+
+#[test]
+fn a_wake_takes_two_bytes_and_a_wait_four() {
+    let wakes: Vec<_> = (0..1000).map(|_| (0, run(Kind::Wake, 0, 0, 0))).collect();
+    let waits = (1..1001).map(|n| (1, run(Kind::Wait, 0, n, 0)));
+    let both: Vec<_> = wakes.iter().copied().chain(waits).collect();
+    let [one, two] = [&wakes, &both].map(|runs| read(&written(&[], runs)).recorded.size().0);
+    assert_eq!([one, two - one], [2000, 4000]);
+}
+
 #[test]
 fn a_run_on_a_file_that_nobody_named_ends_the_recording() {
     let bytes = written(&[1], &[(0, run(Kind::Read, 1, 0, 1))]);
@@ -127,16 +163,19 @@ fn a_run_on_a_file_that_nobody_named_ends_the_recording() {
 prop_compose! {
     fn any_run()(
         steps in (0_u64..1 << 30, 0_u64..1 << 30, 0_u64..1 << 30),
-        kind in 0_usize..8,
+        kind in 0_usize..10,
         file in 0_u32..3,
         range in (0_u64..1 << 50, 0_u64..=1 << 30),
         aligned in any::<bool>(),
     ) -> Run {
-        let kind = Kind::ALL[kind];
+        let kinds = Kind::ALL.into_iter().chain([Kind::Wake, Kind::Wait]);
+        let kind = kinds.clone().nth(kind).expect("ten");
         let whole = |n: u64| if aligned { n & !4095 } else { n };
-        let (offset, length) = match kind.has_range() {
-            true => (whole(range.0), whole(range.1)),
-            false => (0, 0),
+        let (file, offset, length) = match kind {
+            Kind::Wake => (0, 0, 0),
+            Kind::Wait => (file, range.0, 0),
+            kind if kind.has_range() => (file, whole(range.0), whole(range.1)),
+            _ => (file, 0, 0),
         };
         Run {
             compute: Nanos(steps.0 * 100),

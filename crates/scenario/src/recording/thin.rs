@@ -3,7 +3,7 @@
 //! Of two neighbouring blocks of a file a hash keeps one. The kept ones are a file of half the
 //! size, in which neighbours stay neighbours and what is read in order stays in order. Done again,
 //! that is one block in four, and so on. What a task does with the others takes CPU time, which is
-//! added to what it computes before the next run that is kept.
+//! added to what it computes before the next run that is kept. Waits for other tasks become sleep.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -94,6 +94,10 @@ impl Thinner {
 
     /// What is left of a run.
     fn kept(&mut self, run: &Run) -> Option<Run> {
+        // Of a sample nobody waits for another: what it waited for, it sleeps.
+        if !run.kind.is_of_file() {
+            return None;
+        }
         let place = |byte| place(run.file, self.level, byte);
         let offset = place(run.offset);
         let length = place(run.offset + run.length) - offset;
@@ -102,7 +106,7 @@ impl Thinner {
             Kind::Open | Kind::Truncate => true,
             // Without a length it goes to the end.
             Kind::DontNeed => length > 0 || run.length == 0,
-            Kind::Read | Kind::Write | Kind::Load | Kind::Store => length > 0,
+            _ => length > 0,
         };
         if run.kind == Kind::Write {
             *self.written.entry(run.file).or_default() |= is_there;
@@ -224,6 +228,29 @@ mod tests {
         for pair in kept.chunks(2) {
             assert_eq!([pair[0].kind, pair[1].kind], [Kind::Write, Kind::Sync]);
         }
+    }
+
+    #[test]
+    fn of_a_sample_nobody_waits_for_another() {
+        let mut thinner = Thinner::new(0);
+        let wait = Run {
+            kind: Kind::Wait,
+            sleep: Nanos(5_000),
+            ..RUN
+        };
+        let runs = [RUN, wait, RUN, RUN, RUN];
+        let mut all = runs.iter().zip(0..);
+        let kept = all.find_map(|(run, block)| {
+            let at = Run {
+                offset: block * BLOCK,
+                ..*run
+            };
+            thinner
+                .take(&at, &|_| Nanos::ZERO)
+                .filter(|it| it.sleep > Nanos::ZERO)
+        });
+        let kept = kept.expect("one of two blocks is kept");
+        assert_eq!((kept.kind, kept.sleep), (Kind::Read, Nanos(5_000)));
     }
 
     #[test]

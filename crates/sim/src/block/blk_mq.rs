@@ -55,10 +55,11 @@ fn is_done(memory: &Memory, waits: WaitsFor, request: &Request) -> bool {
     match waits {
         WaitsFor::Page(page) => request.pages.iter().any(|range| range.contains(&page)),
         WaitsFor::Ksmd => !memory.ksm.is_in_batch,
-        // The disk says, the journal's thread wakes them, or the observer.
+        // The disk says, the journal's thread wakes them, the observer, or another task.
         WaitsFor::Disk(_)
         | WaitsFor::Commit { .. }
         | WaitsFor::Shadow { .. }
+        | WaitsFor::Wake { .. }
         | WaitsFor::Observer => false,
     }
 }

@@ -98,6 +98,7 @@ impl<'a> System<'a> {
             replaying.send_rests(&mut self.memory, &self.files);
             let outcome = replaying.figures.outcome(&task.name, now, status.clone());
             self.recorder.step(outcome);
+            self.end_stream(replaying.replay.stream, now);
         }
         for frame in task.frames.split_off(0).iter().rev() {
             if let Some(repeat) = &frame.repeat {

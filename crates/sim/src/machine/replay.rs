@@ -12,7 +12,7 @@ use scenario::workload::{Pace, Replay, Via};
 use crate::error::Error;
 use crate::fs::fs_writeback::state::Syncing;
 use crate::machine::figures::Figures;
-use crate::machine::replaying::{OpenFile, Replaying};
+use crate::machine::replaying::{OpenFile, Replaying, Wait};
 use crate::machine::running::Underway;
 use crate::machine::state::Stop;
 use crate::machine::system::{System, wakes_a_thread};
@@ -23,6 +23,7 @@ use crate::mm::parts::Memory;
 use crate::mm::readahead::Readahead;
 use crate::sched::core::{Flow, Sleep};
 use crate::sched::cpu::Cpu;
+use crate::sched::wait::WaitsFor;
 
 const PAGE: u64 = PageSize::FOUR_KIB.bytes();
 
@@ -47,6 +48,11 @@ impl<'a> System<'a> {
         let stream = stream.ok_or_else(|| unknown(alloc::format!("stream {}", replay.stream)))?;
         self.bench
             .make_buffer_of(&mut self.memory, task, stream.longest())?;
+        let passed = stream
+            .iter()
+            .take(usize::try_from(replay.skip).unwrap_or(usize::MAX));
+        let wakes = passed.filter(|run| run.kind == Kind::Wake).count() as u64;
+        self.streams.begin(replay.stream, wakes);
         task.replaying = Some(Box::new(Replaying {
             replay,
             stream,
@@ -57,6 +63,7 @@ impl<'a> System<'a> {
             run: None,
             compute_ps: 0,
             sleep: Nanos::ZERO,
+            has_slept: false,
             due: now,
             operation: None,
             syncing: None,
@@ -77,6 +84,7 @@ impl<'a> System<'a> {
             let outcome = replaying.figures.outcome(&task.name, end, Status::Done);
             self.recorder.step(outcome);
             replaying.send_rests(&mut self.memory, &self.files);
+            self.end_stream(replaying.replay.stream, end);
             task.go_past_step();
             return Ok(Flow::Continue);
         }
@@ -107,6 +115,45 @@ impl<'a> System<'a> {
             }
         }
         Ok(Stop::Budget)
+    }
+
+    /// A stream has ended: whoever waits for it looks again.
+    pub(crate) fn end_stream(&mut self, stream: u32, now: Nanos) {
+        self.streams.end(stream);
+        self.scheduler
+            .wake_waiters_for_stream(stream, u64::MAX, now);
+    }
+
+    /// What has no file: it wakes tasks, or waits for one.
+    fn wake_or_wait(
+        &mut self,
+        task: &mut Task<'a>,
+        replaying: &mut Replaying<'a>,
+        run: &Run,
+    ) -> Option<Stop> {
+        let now = self.memory.cpu.now();
+        if run.kind == Kind::Wake {
+            let number = self.streams.wake(replaying.replay.stream);
+            let stream = replaying.replay.stream;
+            self.scheduler.wake_waiters_for_stream(stream, number, now);
+        } else if !self.scenario.recorded.is_circular {
+            match self.streams.look(run.file, run.offset) {
+                Wait::Goes => {
+                    let (stream, number) = (run.file, run.offset);
+                    let waits = WaitsFor::Wake { stream, number };
+                    self.scheduler.queue.add(waits, task.entity);
+                    return Some(Stop::Wait(Sleep::Idle));
+                }
+                Wait::NotBegun if !core::mem::replace(&mut replaying.has_slept, true) => {
+                    let (cpu, events) = (&mut self.memory.cpu, &mut self.events);
+                    self.scheduler.sleep_for(events, cpu, run.sleep);
+                    return Some(Stop::Wait(Sleep::Idle));
+                }
+                Wait::NotBegun | Wait::Over => {}
+            }
+        }
+        finish(task, replaying, now, 0, &self.memory.cpu);
+        None
     }
 
     fn go_on_syncing(
@@ -177,6 +224,9 @@ impl<'a> System<'a> {
             scheduler.sleep_until(events, cpu, replaying.due);
             return Some(Stop::Wait(Sleep::Idle));
         }
+        if !run.kind.is_of_file() {
+            return self.wake_or_wait(task, replaying, &run);
+        }
         replaying.start_run(task, memory, &mut self.files, &run);
         None
     }
@@ -199,11 +249,12 @@ impl Replaying<'_> {
             Kind::Write => costs.write_call_ps,
             Kind::Sync => costs.fsync_call_ps,
             Kind::Load | Kind::Store => costs.operation_ps,
+            Kind::Wake | Kind::Wait => 0,
             Kind::Read | Kind::Open | Kind::Truncate | Kind::DontNeed => costs.syscall_ps,
         };
         match run.kind {
             Kind::Write => file.size = file.size.max(run.offset + run.length),
-            Kind::Read => {}
+            Kind::Read | Kind::Wake | Kind::Wait => {}
             Kind::Load | Kind::Store => {
                 let open = &mut self.files[run.file as usize];
                 if !core::mem::replace(&mut open.is_mapped, true) {

@@ -24,6 +24,7 @@ use crate::machine::oom_kill::OomControl;
 use crate::machine::placing::{add_swap, files, list_boot_pages};
 use crate::machine::recorder::Recorder;
 use crate::machine::refusals::writes_files;
+use crate::machine::replaying::Streams;
 use crate::machine::task::{Task, TaskState};
 use crate::machine::tasks::Tasks;
 use crate::machine::tunables::Tunables;
@@ -64,6 +65,7 @@ pub(crate) struct System<'a> {
     pub(crate) tunables: Tunables,
     /// What uses it.
     pub(crate) tasks: Tasks<'a>,
+    pub(crate) streams: Streams,
     pub(crate) daemons: Daemons,
     pub(crate) fanotify: Fanotify,
     /// What looks at it.
@@ -103,6 +105,7 @@ impl<'a> System<'a> {
             events: Events::default(),
             tunables: Tunables::new(&boot.frame, disk_names(scenario)),
             tasks,
+            streams: Streams::of(&scenario.recorded),
             daemons: Daemons::default(),
             fanotify: Fanotify::new(&scenario.workload),
             bench,

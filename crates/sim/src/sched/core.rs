@@ -222,6 +222,14 @@ impl Scheduler {
         self.wake_up(woken, now);
     }
 
+    /// The tasks that wait for wakes of a stream, up to this number, go on.
+    pub(crate) fn wake_waiters_for_stream(&mut self, stream: u32, most: u64, now: Nanos) {
+        let woken = self.queue.take(|waits, _| {
+            matches!(waits, WaitsFor::Wake { stream: of, number } if of == stream && number <= most)
+        });
+        self.wake_up(woken, now);
+    }
+
     pub(crate) fn wake_up(&mut self, woken: Vec<usize>, now: Nanos) {
         for entity in woken {
             self.try_to_wake_up(entity, now);

@@ -17,6 +17,8 @@ pub(crate) enum WaitsFor {
     Observer,
     /// The journal of this disk is to commit a transaction.
     Commit { disk: usize, transaction: u64 },
+    /// This stream of a recording is to have woken tasks that often.
+    Wake { stream: u32, number: u64 },
     /// The blocks of a transaction are to be in the journal of this disk.
     Shadow { disk: usize },
 }

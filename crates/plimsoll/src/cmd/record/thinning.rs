@@ -30,6 +30,11 @@ impl OwnTime {
     pub(super) fn take(&self, run: &Run) -> Nanos {
         sim::sampling::own_time(run, &self.0)
     }
+
+    /// What a page that a write makes takes besides.
+    pub(super) fn new_page(&self) -> Nanos {
+        sim::sampling::new_page_time(&self.0)
+    }
 }
 
 impl Thinning {
