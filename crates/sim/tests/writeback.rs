@@ -8,7 +8,9 @@ use mm::units::{Bytes, Nanos};
 use scenario::Scenario;
 use scenario::machine::{Disk, File};
 use scenario::outcome::Outcome;
-use scenario::workload::{Access, Action, Cgroup, Huge, Pattern, Process, Step, Think, Until, Via};
+use scenario::workload::{
+    Access, Action, Advice, Cgroup, Huge, Pattern, Process, Step, Target, Think, Until, Via,
+};
 
 /// The block with the disk's inodes: a page of the disk that a commit leaves dirty.
 const INODES: u64 = 1;
@@ -253,6 +255,48 @@ fn fsync_waits_for_the_disk_and_leaves_nothing_of_the_file_dirty() {
     // 4 MiB at 100 MB/s, and the journal behind it, with a seek there.
     let took = milliseconds(one(&outcome, "sync"));
     assert!((40..60).contains(&took), "{took} ms");
+}
+
+#[test]
+fn advice_that_a_file_is_not_needed_begins_to_write_it_and_waits_for_nothing() {
+    let advice = Action::Advise {
+        target: Target::File("file 0".to_owned()),
+        advice: Advice::DontNeed,
+    };
+    let mut steps = writer(0, 1);
+    steps.extend([
+        labelled("advise", advice),
+        snapshot("advised"),
+        wait_seconds(1),
+        snapshot("later"),
+    ]);
+    let outcome = of_steps(&[8], steps);
+    assert_eq!(counter(&outcome, "written", "nr_dirty"), 256);
+    assert_eq!(counter(&outcome, "advised", "nr_dirty"), 0);
+    assert!(counter(&outcome, "advised", "nr_writeback") > 0);
+    assert!(milliseconds(one(&outcome, "advise")) < 5);
+    assert_eq!(counter(&outcome, "later", "nr_written"), 256);
+}
+
+#[test]
+fn kswapd_waits_for_writes_where_it_meets_no_other_pages() {
+    let all = Bytes(6 * MEMORY.0 / 10);
+    let throttled = |limit: &str| {
+        let steps = writer(0, 200);
+        let hog = [
+            map("heap", 24, Huge::Never),
+            step(Action::Access(touch("heap"))),
+        ];
+        let steps = hog.into_iter().chain(steps).collect();
+        let settings = [
+            ("vm.dirty_bytes", limit),
+            ("vm.dirty_background_bytes", "8192"),
+        ];
+        let outcome = run(&with(&[256], vec![process("a", steps)], &settings));
+        counter(&outcome, "written", "nr_throttled_written")
+    };
+    assert!(throttled(&all.0.to_string()) > 1000);
+    assert_eq!(throttled("4194304"), 0);
 }
 
 #[test]

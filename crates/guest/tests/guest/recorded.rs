@@ -196,7 +196,10 @@ fn a_stream_waits_for_another_that_goes_or_ended() {
     ];
     let outcome = streams(&bench, &[&[slow, slow], &other], vec![of(0), of(1)]);
     let (one, other) = (only(&outcome, "one"), only(&outcome, "other"));
-    assert!(other.end >= one.start + Nanos(800 * MILLI), "{one:?} {other:?}");
+    assert!(
+        other.end >= one.start + Nanos(800 * MILLI),
+        "{one:?} {other:?}"
+    );
     let circle: [&[Run]; 2] = [&[wait(1, 1), slow], &[wait(0, 1), slow]];
     let outcome = streams(&bench, &circle, vec![of(0), of(1)]);
     assert_eq!(only(&outcome, "one").status, Status::Done);

@@ -54,6 +54,10 @@ pub(crate) fn complete_request(
 fn is_done(memory: &Memory, waits: WaitsFor, request: &Request) -> bool {
     match waits {
         WaitsFor::Page(page) => request.pages.iter().any(|range| range.contains(&page)),
+        WaitsFor::Written => memory
+            .zones
+            .kswapd
+            .has_waited_enough(memory.cpu.events.nr_written),
         WaitsFor::Ksmd => !memory.ksm.is_in_batch,
         // The disk says, the journal's thread wakes them, the observer, or another task.
         WaitsFor::Disk(_)

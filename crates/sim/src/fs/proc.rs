@@ -244,8 +244,9 @@ fn listed(memory: &Memory, lru: Lru) -> i64 {
 }
 
 /// Events that are counted for each node too.
-const NODE_EVENTS: [&str; 10] = [
+const NODE_EVENTS: [&str; 11] = [
     "nr_dirtied",
+    "nr_throttled_written",
     "nr_vmscan_immediate_reclaim",
     "nr_vmscan_write",
     "nr_written",

@@ -208,6 +208,11 @@ impl<'a> System<'a> {
                 scheduler.queue.add(WaitsFor::Disk(disk), task.entity);
                 Stop::Wait(Sleep::Io)
             }
+            Progress::NoPage(NoPage::Throttled { ticks }) => {
+                let at = memory.cpu.clock.expiry(memory.cpu.now(), ticks);
+                scheduler.wake_at(events, task.entity, at);
+                Stop::Wait(Sleep::Idle)
+            }
             Progress::NoPage(NoPage::Again) => Stop::Budget,
             Progress::NoPage(NoPage::OutOfMemory) => {
                 let victim = self.out_of_memory(task, ROOT)?;

@@ -20,14 +20,12 @@ impl Task<'_> {
     pub(super) fn advise(
         &mut self,
         memory: &mut Memory,
-        files: &[File],
         area: Area,
         target: &Target,
         advice: Advice,
     ) -> Result<(), Error> {
         if let Area::File { index, .. } = area {
             match advice {
-                Advice::DontNeed => files[index].drop_pages(memory),
                 Advice::Sequential => self.set_readahead(index, Limits::SEQUENTIAL),
                 Advice::Random => self.set_readahead(index, Limits::RANDOM),
                 _ => {}

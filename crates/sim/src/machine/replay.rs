@@ -172,7 +172,10 @@ impl<'a> System<'a> {
             &mut syncing,
         );
         match progress {
-            Progress::Complete => finish(task, replaying, since, 0, &self.memory.cpu),
+            Progress::Complete => {
+                replaying.drop_unneeded(&mut self.memory, &self.files);
+                finish(task, replaying, since, 0, &self.memory.cpu);
+            }
             _ => replaying.syncing = Some((since, syncing)),
         }
         self.stop(task, progress)
@@ -265,7 +268,12 @@ impl Replaying<'_> {
                 self.syncing = Some((began, Syncing::new(index..index + 1)));
                 return;
             }
-            Kind::Open | Kind::Truncate | Kind::DontNeed => {
+            Kind::DontNeed => {
+                let range = unneeded(run, file);
+                self.syncing = Some((began, Syncing::beginning(index, range)));
+                return;
+            }
+            Kind::Open | Kind::Truncate => {
                 self.change_file(memory, file, run);
                 finish(task, self, began, 0, &memory.cpu);
                 return;
@@ -299,12 +307,15 @@ impl Replaying<'_> {
                 file.size = file.size.min(run.offset);
                 file.truncate_pages(memory);
             }
-            _ => {
-                let range = unneeded(run, file);
-                if !range.is_empty() {
-                    file.drop_range(range, memory);
-                }
-            }
+            _ => {}
+        }
+    }
+
+    /// Drops what the run says is not needed, now that its writing has begun.
+    fn drop_unneeded(&self, memory: &mut Memory, files: &[File]) {
+        if let Some(run) = self.run.filter(|run| run.kind == Kind::DontNeed) {
+            let file = &files[self.index_of(run.file)];
+            file.drop_range(unneeded(&run, file), memory);
         }
     }
 

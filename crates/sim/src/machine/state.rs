@@ -1,4 +1,6 @@
-//! What a step of a task comes to, and a step that makes files durable.
+//! What a step of a task comes to, and a step that writes files out.
+
+use alloc::boxed::Box;
 
 use mm::units::{Bytes, Nanos};
 use scenario::outcome::{Latency, Status, StepOutcome};
@@ -29,35 +31,36 @@ impl Stop {
     }
 }
 
-/// A task that makes files durable.
+/// A task that writes files out.
 #[derive(Clone, Debug)]
-pub(crate) struct Durable<'a> {
+pub(crate) struct WritingOut<'a> {
     pub(super) syncing: Syncing,
     label: Option<&'a str>,
     began: Nanos,
-    /// The page cache is dropped afterwards.
-    pub(super) drops: bool,
+    pub(super) then: Drops,
 }
 
-impl<'a> Durable<'a> {
-    /// Begins with the file with this index.
-    pub(super) fn of_file(file: usize, label: Option<&'a str>, began: Nanos) -> Self {
-        Self {
-            syncing: Syncing::new(file..file + 1),
-            label,
-            began,
-            drops: false,
-        }
-    }
+/// The clean pages that are dropped once files are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Drops {
+    None,
+    OfFile(usize),
+    All,
+}
 
-    /// Begins with all of this many files; the page cache is dropped afterwards.
-    pub(super) fn of_all(files: usize, label: Option<&'a str>, began: Nanos) -> Self {
-        Self {
-            syncing: Syncing::new(0..files),
+impl<'a> WritingOut<'a> {
+    pub(super) fn new(
+        syncing: Syncing,
+        then: Drops,
+        label: Option<&'a str>,
+        began: Nanos,
+    ) -> Box<Self> {
+        Box::new(Self {
+            syncing,
             label,
             began,
-            drops: true,
-        }
+            then,
+        })
     }
 
     pub(super) fn outcome(&self, task: &str, end: Nanos) -> Option<StepOutcome> {

@@ -1,6 +1,5 @@
 //! What each step of a process does to the machine.
 
-use alloc::boxed::Box;
 use alloc::string::String;
 
 use mm::settings::Setting;
@@ -13,9 +12,10 @@ use scenario::workload::{Action, Advice, Huge, Map, Step, Target, Until};
 
 use crate::bench::observer::snapshot_cost;
 use crate::error::Error;
+use crate::fs::fs_writeback::state::Syncing;
 use crate::machine::recorder::Recorder;
 use crate::machine::running::Area;
-use crate::machine::state::{Durable, Stop};
+use crate::machine::state::{Drops, Stop, WritingOut};
 use crate::machine::system::System;
 use crate::machine::task::Task;
 use crate::mm::filemap::state::Progress;
@@ -48,8 +48,8 @@ impl<'a> System<'a> {
         if let Some(replaying) = task.replaying.take() {
             return self.go_on_replaying(task, replaying);
         }
-        if let Some(durable) = task.durable.take() {
-            return self.sync(task, durable);
+        if let Some(writing_out) = task.writing_out.take() {
+            return self.write_out(task, writing_out);
         }
         let frame = task
             .frames
@@ -90,11 +90,22 @@ impl<'a> System<'a> {
             Action::Sync { file } => {
                 let file = task.file(&self.scenario.machine, file)?;
                 self.memory.cpu.spent += self.memory.cpu.costs.fsync_call_ps;
-                task.durable = Some(Box::new(Durable::of_file(file, label, now)));
+                let syncing = Syncing::new([file]);
+                task.writing_out = Some(WritingOut::new(syncing, Drops::None, label, now));
                 return Ok(Flow::Continue);
             }
             Action::DropCaches => {
-                task.durable = Some(Box::new(Durable::of_all(self.files.len(), label, now)));
+                let syncing = Syncing::new(0..self.files.len());
+                task.writing_out = Some(WritingOut::new(syncing, Drops::All, label, now));
+                return Ok(Flow::Continue);
+            }
+            Action::Advise {
+                target: Target::File(file),
+                advice: Advice::DontNeed,
+            } => {
+                let file = task.file(&self.scenario.machine, file)?;
+                let syncing = Syncing::beginning(file, 0..self.files[file].pages);
+                task.writing_out = Some(WritingOut::new(syncing, Drops::OfFile(file), label, now));
                 return Ok(Flow::Continue);
             }
             Action::Guard(config) => {
@@ -269,7 +280,7 @@ impl<'a> System<'a> {
             }
             Action::Advise { target, advice } => {
                 let area = task.area(&self.scenario.machine, target)?;
-                task.advise(&mut self.memory, &self.files, area, target, *advice)?;
+                task.advise(&mut self.memory, area, target, *advice)?;
             }
             Action::SetCgroup { cgroup, file } => {
                 task.write_cgroup(&mut self.memory, cgroup, &file.0, &file.1)?;

@@ -374,6 +374,7 @@ fn fire_timer(
         Event::WriteWindow { disk } => memory.io.window_ends(events, disk, now),
         Event::EstimateBandwidth { disk } => memory.writeback.renew_bandwidth(&memory.cpu, disk),
         Event::KsmScan { at } => memory.ksm.timer(&memory.cpu, scheduler, at),
+        Event::ThrottleEnds { at } => memory.zones.kswapd.throttle_ends(scheduler, at),
         Event::NapEnds { at } => memory.zones.kswapd_timer(&mut memory.cpu, scheduler, at),
         Event::Commit { disk, transaction } => memory.writeback.commit_old(disk, transaction),
         _ => {}

@@ -16,7 +16,7 @@ use crate::machine::figures::Figures;
 use crate::machine::guarding::state::Guarding;
 use crate::machine::replaying::Replaying;
 use crate::machine::running::{Area, Running};
-use crate::machine::state::{Durable, Stop};
+use crate::machine::state::{Stop, WritingOut};
 use crate::mm::memcontrol::Errand;
 use crate::mm::memcontrol::group_id::{GroupId, ROOT};
 use crate::mm::memory::state::{Held, Region};
@@ -75,8 +75,8 @@ pub(crate) struct Task<'a> {
     pub(crate) allocation: Allocation,
     /// How fast it dirties pages, as the kernel knows it.
     pub(crate) throttled: Throttled,
-    /// The files that it is making durable.
-    pub(crate) durable: Option<Box<Durable<'a>>>,
+    /// The files that it is writing out.
+    pub(crate) writing_out: Option<Box<WritingOut<'a>>>,
     /// Its control group.
     pub(crate) group: GroupId,
     /// It is on the first of two NUMA nodes.
@@ -163,7 +163,7 @@ impl<'a> Task<'a> {
             guarding: None,
             allocation: Allocation::default(),
             throttled: Throttled::default(),
-            durable: None,
+            writing_out: None,
             group: ROOT,
             on_first_node: false,
             over_high: 0,
@@ -189,7 +189,7 @@ impl<'a> Task<'a> {
         self.began = None;
         self.began_to_fill = None;
         self.throttled = Throttled::default();
-        self.durable = None;
+        self.writing_out = None;
         self.streams.clear();
         self.overshoots.clear();
         self.readaheads.clear();

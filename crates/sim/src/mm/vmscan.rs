@@ -25,7 +25,7 @@ use crate::mm::parts::Memory;
 use crate::mm::swapfile::Swap;
 use crate::mm::vmscan::scan_control::DEF_PRIORITY;
 pub(crate) use crate::mm::vmscan::scan_control::{Control, Reclaimer};
-use crate::mm::vmscan::state::{BATCH, Broken, Pass, Progress, Scan};
+use crate::mm::vmscan::state::{BATCH, Broken, Met, Pass, Progress, Scan};
 use crate::sched::cpu::Cpu;
 
 impl Memory {
@@ -46,6 +46,7 @@ impl Memory {
                 .then(|| self.lruvecs.memcg_lru.walk()),
             scan: None,
             generations: None,
+            met: Met::default(),
             scanned: 0,
             reclaimed: 0,
         }
@@ -133,6 +134,7 @@ impl Memory {
                 scan.left[lru as usize] += pages.saturating_sub(done.scanned);
                 scan.next -= 1;
             }
+            pass.met.add(done);
             scan.scanned += done.weighed();
             scan.reclaimed += done.reclaimed;
         } else if pass.may_deactivate(kind) {

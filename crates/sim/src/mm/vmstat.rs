@@ -25,6 +25,7 @@ counters! {
     kswapd_high_wmark_hit_quickly,
     kswapd_low_wmark_hit_quickly,
     nr_dirtied,
+    nr_throttled_written,
     nr_vmscan_immediate_reclaim,
     nr_vmscan_write,
     nr_written,

@@ -32,6 +32,8 @@ pub(crate) enum Event {
     KsmScan { at: Nanos },
     /// kswapd's nap ends, unless it was woken before.
     NapEnds { at: Nanos },
+    /// kswapd waits no longer for pages to be written, unless it was woken before.
+    ThrottleEnds { at: Nanos },
     /// A disk's interrupt is over.
     InterruptEnds,
     /// A transaction of a disk's journal is old.

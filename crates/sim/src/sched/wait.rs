@@ -11,6 +11,8 @@ pub(crate) enum WaitsFor {
     Page(PageId),
     /// This disk has too much to write.
     Disk(usize),
+    /// Pages are to be written, whichever.
+    Written,
     /// ksmd is to end its batch.
     Ksmd,
     /// The observer is to have its snapshot.

@@ -119,6 +119,7 @@ nr_vmscan_immediate_reclaim 0
 nr_writeback 0
 nr_dirtied 0
 nr_written 0
+nr_throttled_written 0
 nr_dirty_threshold 0
 nr_dirty_background_threshold 0
 pgpgin 0

@@ -183,15 +183,27 @@ impl Queues {
     }
 }
 
-/// How far a task is with making files durable.
+/// How far a task is with writing files out.
 #[derive(Clone, Debug)]
 pub(crate) struct Syncing {
     /// The files that are still to be done; the first is being done.
     pub(crate) files: VecDeque<usize>,
-    /// Of the file only these pages, without its journal's commit.
+    /// Of the file only these pages.
     pub(super) range: Option<Range<u64>>,
+    until: Until,
     pub(crate) stage: Stage,
     pub(crate) plug: Plug,
+}
+
+/// What of its files a task that writes them waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Until {
+    /// Nothing, once their writing has begun (`WB_SYNC_NONE`).
+    Begun,
+    /// The pages.
+    Written,
+    /// The journal's commit too.
+    Durable,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -204,8 +216,8 @@ pub(crate) enum Stage {
     Wait(u64),
     /// The journal is to commit this transaction.
     Commit(u64),
-    /// All of it, where the journal does not matter.
-    Written,
+    /// Nothing is left.
+    Over,
 }
 
 impl Syncing {
@@ -213,6 +225,7 @@ impl Syncing {
         Self {
             files: files.into_iter().collect(),
             range: None,
+            until: Until::Durable,
             stage: Stage::Write(0),
             plug: Plug::default(),
         }
@@ -223,7 +236,20 @@ impl Syncing {
         Self {
             stage: Stage::Write(range.start),
             range: Some(range),
+            until: Until::Written,
             ..Self::new([file])
         }
+    }
+
+    /// Begins to write these pages of a file, and waits for none (`__filemap_fdatawrite_range`).
+    pub(crate) fn beginning(file: usize, range: Range<u64>) -> Self {
+        Self {
+            until: Until::Begun,
+            ..Self::of_range(file, range)
+        }
+    }
+
+    pub(super) fn until(&self) -> Until {
+        self.until
     }
 }

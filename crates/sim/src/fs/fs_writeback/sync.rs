@@ -1,10 +1,10 @@
 //! `fsync` and `sync`: a task writes the dirty pages of files itself and waits until they, and
-//! their time stamps, are durable.
+//! their time stamps, are durable. With `POSIX_FADV_DONTNEED` it does not wait.
 
 use core::ops::Range;
 
 use crate::block::disk::Writer;
-use crate::fs::fs_writeback::state::{Stage, Syncing};
+use crate::fs::fs_writeback::state::{Stage, Syncing, Until};
 use crate::mm::filemap::state::{File, Progress};
 use crate::mm::folio::{Folios, PageId};
 use crate::mm::page_alloc::state::NoPage;
@@ -56,12 +56,12 @@ impl Writeback {
                 Stage::Submit => self.submit_for_sync(cpu, folios, io, inode, syncing),
                 Stage::Wait(next) => self.wait_for_written(inode, next, syncing),
                 Stage::Commit(transaction) => self.wait_for_commit(inode, transaction),
-                Stage::Written => Progress::Complete,
+                Stage::Over => Progress::Complete,
             };
             if progress != Progress::Complete {
                 return progress;
             }
-            if matches!(syncing.stage, Stage::Commit(_) | Stage::Written) {
+            if matches!(syncing.stage, Stage::Commit(_) | Stage::Over) {
                 syncing.files.pop_front();
                 syncing.stage = Stage::Write(0);
             }
@@ -83,6 +83,7 @@ impl Writeback {
             return Progress::Complete;
         };
         let Place { base, end, disk } = self.place(inode, syncing);
+        let (until, writer) = (syncing.until(), self.task_as_writer(cpu, disk, syncing));
         let stage = &mut syncing.stage;
         for _ in 0..BATCH {
             let Some(page) = self.dirty_pages.next(base + next as u32, end) else {
@@ -91,10 +92,15 @@ impl Writeback {
             };
             *stage = Stage::Write(u64::from(page - base));
             if self.is_writing(page) {
-                return Progress::Waits(page);
+                if until != Until::Begun {
+                    return Progress::Waits(page);
+                }
+                next = u64::from(page - base) + 1;
+                *stage = Stage::Write(next);
+                continue;
             }
             let offset = self.offset_of(inode, page);
-            if !io.bio_takes(disk, offset, page) && !io.submit_bio(cpu, folios, Writer::Sync) {
+            if !io.bio_takes(disk, offset, page) && !io.submit_bio(cpu, folios, writer) {
                 return Progress::NoPage(NoPage::Congested { disk });
             }
             if next == 0 {
@@ -121,13 +127,18 @@ impl Writeback {
         syncing: &mut Syncing,
     ) -> Progress {
         let disk = self.inodes[inode].file.disk;
-        if !io.submit_bio(cpu, folios, Writer::Sync) {
+        if !io.submit_bio(cpu, folios, self.task_as_writer(cpu, disk, syncing)) {
             return Progress::NoPage(NoPage::Congested { disk });
         }
         io.unplug(cpu, folios);
-        self.requeue(cpu, disk, inode, false);
         let first = syncing.range.as_ref().map_or(0, |range| range.start);
-        syncing.stage = Stage::Wait(first);
+        syncing.stage = match syncing.until() {
+            Until::Begun => Stage::Over,
+            Until::Written | Until::Durable => Stage::Wait(first),
+        };
+        if syncing.until() != Until::Begun {
+            self.requeue(cpu, disk, inode, false);
+        }
         Progress::Complete
     }
 
@@ -138,14 +149,25 @@ impl Writeback {
             syncing.stage = Stage::Wait(u64::from(page - base));
             return Progress::Waits(page);
         }
-        if syncing.range.is_some() {
-            syncing.stage = Stage::Written;
+        if syncing.until() == Until::Written {
+            syncing.stage = Stage::Over;
             return Progress::Complete;
         }
         let transaction = self.devices[disk].journal.latest();
         self.commit(disk);
         syncing.stage = Stage::Commit(transaction);
         self.wait_for_commit(inode, transaction)
+    }
+
+    /// How much a task that writes files may have under way.
+    fn task_as_writer(&self, cpu: &Cpu, disk: usize, syncing: &Syncing) -> Writer {
+        match syncing.until() {
+            Until::Begun => Writer::Flusher {
+                waited_for: self.devices[disk].throttle.was_waited_for(cpu.now()),
+                marked: false,
+            },
+            Until::Written | Until::Durable => Writer::Sync,
+        }
     }
 
     /// Where the pages lie that are written of a file.

@@ -5,6 +5,8 @@ use alloc::boxed::Box;
 
 use mm::rules::Mechanism;
 
+use crate::mm::lru::Lru;
+use crate::mm::lruvec::state::ROOT;
 use crate::mm::page_alloc::state::DirectReclaim;
 use crate::mm::page_alloc::state::{Allocation, Effort, NoPage};
 use crate::mm::page_alloc::zone::Mark;
@@ -79,6 +81,7 @@ impl Memory {
         while !reclaim.over {
             let not_yet = match self.direct_step(reclaim) {
                 Progress::Congested { disk } => Some(NoPage::Congested { disk }),
+                Progress::Naps { ticks } => Some(NoPage::Throttled { ticks }),
                 _ if self.cpu.spent >= self.cpu.budget && !reclaim.over => Some(NoPage::Again),
                 _ => None,
             };
@@ -108,15 +111,25 @@ impl Memory {
             return progress;
         }
         reclaim.finish_pass(&pass, self.cpu.rules.has(Mechanism::WalksTwice));
-        let got_nothing = reclaim.reclaimed == 0 && reclaim.control.priority == 1;
-        match self
-            .zones
-            .waits_for_writes(&self.swap, &self.io)
-            .filter(|_| got_nothing)
-        {
-            Some(disk) => Progress::Congested { disk },
-            None => progress,
+        let got_nothing = reclaim.reclaimed == 0 && pass.control.priority == 1;
+        let reasons = [self.zones.kswapd.is_congested, got_nothing];
+        let ticks = reasons.into_iter().filter(|&holds| holds).count() as u64;
+        match pass.control.target == ROOT && ticks > 0 && self.may_throttle() {
+            true => Progress::Naps { ticks },
+            false => progress,
         }
+    }
+
+    /// Whether a reclaimer may have to wait: most of what there is to reclaim has to be written,
+    /// and kswapd has not given up (`skip_throttle_noprogress`).
+    fn may_throttle(&self) -> bool {
+        let (zones, writeback) = (&self.zones, &self.writeback);
+        let files = zones.list(Lru::InactiveFile) + zones.list(Lru::ActiveFile);
+        let anon = zones.list(Lru::InactiveAnon) + zones.list(Lru::ActiveAnon);
+        let anon = if self.swap.can_swap() { anon } else { 0 };
+        let under_writeback = writeback.under_writeback(&self.swap);
+        let reclaimable = files + anon + self.swap.writing;
+        !zones.kswapd.is_hopeless() && 2 * (writeback.dirty + under_writeback) > reclaimable
     }
 }
 

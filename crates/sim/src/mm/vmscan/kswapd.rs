@@ -11,7 +11,9 @@ use crate::mm::page_alloc::zone::Mark;
 use crate::mm::page_alloc::zone::Zones;
 use crate::mm::parts::Memory;
 use crate::mm::vmscan::scan_control::DEF_PRIORITY;
-use crate::mm::vmscan::state::{BATCH, Balancing, Kswapd, NAP, Nap, Pass, Progress};
+use crate::mm::vmscan::state::{
+    BATCH, Balancing, Kswapd, NAP, Nap, Pass, Progress, Throttled, WRITES,
+};
 use crate::mm::vmscan::{Control, Reclaimer};
 use crate::sched::core::{Flow, Scheduler, Sleep};
 use crate::sched::cpu::Cpu;
@@ -33,7 +35,7 @@ impl Zones {
     /// above high already and none is boosted, or kswapd has given up (`wakeup_kswapd`).
     pub(crate) fn wake_kswapd(&mut self, cpu: &mut Cpu, highest: usize) {
         self.kswapd.asked_for = self.kswapd.asked_for.max(Some(highest));
-        let hopeless = self.kswapd.failures >= FAILURES;
+        let hopeless = self.kswapd.is_hopeless();
         let content = || self.is_balanced(cpu, highest) && self.boosts(highest) == 0;
         if !self.kswapd.is_awake() && !hopeless && !content() {
             let was_napping = self.kswapd.nap.take().is_some();
@@ -52,9 +54,15 @@ impl Zones {
     }
 
     /// Whether kswapd has nothing to do, or no hope (`prepare_kswapd_sleep`).
-    fn kswapd_may_sleep(&self, cpu: &Cpu) -> bool {
+    fn kswapd_may_sleep(&mut self, cpu: &Cpu) -> bool {
         let highest = self.kswapd.asked_for.unwrap_or(self.kswapd.highest);
-        self.kswapd.failures >= FAILURES || self.is_balanced(cpu, highest)
+        if self.kswapd.is_hopeless() {
+            return true;
+        }
+        let is_balanced = self.is_balanced(cpu, highest);
+        self.kswapd.meets_writing &= !is_balanced;
+        self.kswapd.is_congested &= !is_balanced;
+        is_balanced
     }
 
     fn run_kswapd_again(&mut self, cpu: &mut Cpu) {
@@ -145,6 +153,13 @@ impl Memory {
                 progress = self.pass_step(&mut pass);
                 if progress != Progress::Done {
                     run.pass = Some(pass);
+                } else if self
+                    .zones
+                    .kswapd
+                    .is_ahead_of_writes(core::mem::take(&mut pass.met))
+                {
+                    run.pass = Some(pass);
+                    progress = Progress::Throttled;
                 } else if let Some(disk) = self
                     .zones
                     .waits_for_writes(&self.swap, &self.io)
@@ -188,6 +203,10 @@ pub(crate) fn kswapd(
 ) -> (Nanos, Flow) {
     scheduler.note_stalls(KSWAPD, [(from, true)].into_iter());
     memory.cpu.current.entity = KSWAPD;
+    if let Some(throttled) = memory.zones.kswapd.throttled.take() {
+        let events = &mut memory.cpu.events;
+        events.nr_throttled_written += events.nr_written - throttled.written;
+    }
     let mut now = from;
     while memory.zones.kswapd.is_awake() {
         memory.cpu.began = now;
@@ -204,6 +223,14 @@ pub(crate) fn kswapd(
             scheduler.queue.add(WaitsFor::Disk(disk), KSWAPD);
             return (now, Flow::Blocked(Sleep::Io));
         }
+        if progress == Progress::Throttled {
+            let until = memory.cpu.clock.expiry(now, WRITES);
+            let written = memory.cpu.events.nr_written;
+            memory.zones.kswapd.throttled = Some(Throttled { until, written });
+            events.add(until, Event::ThrottleEnds { at: until });
+            scheduler.queue.add(WaitsFor::Written, KSWAPD);
+            return (now, Flow::Blocked(Sleep::Idle));
+        }
         if now >= events.limit(memory.cpu.clock, from) {
             return (now, Flow::Continue);
         }
@@ -216,6 +243,11 @@ pub(crate) fn kswapd(
 }
 
 impl Kswapd {
+    /// Whether it has given up.
+    pub(crate) fn is_hopeless(&self) -> bool {
+        self.failures >= FAILURES
+    }
+
     pub(crate) fn wake_if_due(&mut self, scheduler: &mut Scheduler, now: Nanos) {
         self.is_told();
         if self.was_woken(scheduler) {
@@ -244,6 +276,15 @@ impl Zones {
         if self.kswapd.nap == Some(Nap::Until(at)) {
             self.kswapd_nap_ends(cpu);
             self.kswapd.wake_if_due(scheduler, at);
+        }
+    }
+}
+
+impl Kswapd {
+    /// Its wait for pages to be written has become too long.
+    pub(crate) fn throttle_ends(&mut self, scheduler: &mut Scheduler, at: Nanos) {
+        if self.throttled.is_some_and(|it| it.until == at) {
+            scheduler.wake_waiters(WaitsFor::Written, at);
         }
     }
 }

@@ -37,6 +37,9 @@ pub(crate) struct Shrunk {
     pub(crate) locked: u64,
     /// Pages of files that are dirty, and that nobody has begun to write.
     pub(crate) unqueued_dirty: u64,
+    /// Pages of files that are being written, and those of them that reclaim met before.
+    pub(crate) writing: u64,
+    pub(crate) met_again: u64,
 }
 
 impl Shrunk {
@@ -255,6 +258,8 @@ impl Memory {
             false => Verdict::Keep,
         };
         if self.writeback.is_writing(page) {
+            done.writing += 1;
+            done.met_again += u64::from(folios.has(page, Flag::Reclaim));
             self.writeback.waits_for_writeback(cpu, folios, page);
             return out_of_the_way;
         }

@@ -5,6 +5,7 @@ use crate::mm::lru::Lru;
 use crate::mm::lru_gen::memcg_lru::Walk;
 use crate::mm::vmscan::Control;
 use crate::mm::vmscan::scan_control::DEF_PRIORITY;
+use crate::mm::vmscan::shrink_list::Shrunk;
 use crate::rules::Rules;
 use crate::sched::timer::HZ;
 use alloc::boxed::Box;
@@ -31,8 +32,28 @@ pub(crate) struct Pass {
     pub(crate) scan: Option<Scan>,
     /// The scan of a group's generations, where the multi-generation LRU is on.
     pub(crate) generations: Option<GenerationScan>,
+    pub(crate) met: Met,
     pub(crate) scanned: u64,
     pub(crate) reclaimed: u64,
+}
+
+/// The pages that a pass over the classic lists met, as kswapd needs them to know whether writing
+/// is the bottleneck (`sc->nr`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Met {
+    taken: u64,
+    unqueued_dirty: u64,
+    writing: u64,
+    again: u64,
+}
+
+impl Met {
+    pub(crate) fn add(&mut self, done: Shrunk) {
+        self.taken += done.scanned;
+        self.unqueued_dirty += done.unqueued_dirty;
+        self.writing += done.writing;
+        self.again += done.met_again;
+    }
 }
 
 /// Which of le9uo's floors are broken.
@@ -67,6 +88,10 @@ pub(crate) enum Progress {
     Done,
     /// This disk's queue is full: go on when it has done something.
     Congested { disk: usize },
+    /// Pages come round faster than they are written: go on when some are.
+    Throttled,
+    /// So it is for a direct reclaimer, which sleeps for that many ticks.
+    Naps { ticks: u64 },
 }
 
 impl Pass {
@@ -123,6 +148,9 @@ const BOOST_PRIORITY: u32 = DEF_PRIORITY - 2;
 /// Ticks of the nap after a run (`kswapd_try_to_sleep`).
 pub(crate) const NAP: u64 = HZ / 10;
 
+/// Ticks of a wait for pages to be written, at most (`reclaim_throttle`).
+pub(crate) const WRITES: u64 = HZ / 10;
+
 /// kswapd's progress through one run.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Kswapd {
@@ -142,10 +170,27 @@ pub(crate) struct Kswapd {
     pub(crate) failures: u32,
     /// No group may be reclaimed from: the OOM killer is wanted (`min_ttl_ms`).
     pub(crate) wants_kill: bool,
+    /// A pass met nothing but pages that are being written, since the zones were last balanced
+    /// (`PGDAT_WRITEBACK`).
+    pub(crate) meets_writing: bool,
+    /// All dirty pages of files that a pass met were being written and had come round, since then:
+    /// direct reclaimers wait after each pass (`LRUVEC_CONGESTED`).
+    pub(crate) is_congested: bool,
+    /// It waits for pages to be written.
+    pub(crate) throttled: Option<Throttled>,
     /// 6.1: the next pass ages groups of generations that need it.
     pub(crate) ages: bool,
     /// CPU time that it has used.
     pub(crate) cpu_time: Nanos,
+}
+
+/// A wait for pages to be written (`VMSCAN_THROTTLE_WRITEBACK`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Throttled {
+    /// It ends at this time at the latest.
+    pub(crate) until: Nanos,
+    /// Pages that had been written when it began.
+    pub(crate) written: u64,
 }
 
 /// The nap after a run.
@@ -185,6 +230,21 @@ impl Kswapd {
 
     pub(crate) fn is_awake(&self) -> bool {
         self.awake
+    }
+
+    /// Whether it has to wait after a pass for pages to be written: it met some again, after a pass
+    /// that met no others (`shrink_node`).
+    pub(crate) fn is_ahead_of_writes(&mut self, met: Met) -> bool {
+        let again = if self.meets_writing { met.again } else { 0 };
+        let writing = met.writing - again;
+        self.meets_writing |= writing > 0 && writing == met.taken;
+        self.is_congested |= met.again > 0 && met.again == met.writing + met.unqueued_dirty;
+        again > 0
+    }
+
+    /// Whether so many pages have been written that its wait is over (`__acct_reclaim_writeback`).
+    pub(crate) fn has_waited_enough(&self, written: u64) -> bool {
+        self.throttled.is_none_or(|it| written - it.written > BATCH)
     }
 
     /// Whether it was woken since the scheduler was last told.

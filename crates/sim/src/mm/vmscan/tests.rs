@@ -5,6 +5,8 @@ mod older;
 use mm::rules::Mechanism;
 
 use super::*;
+use crate::mm::vmscan::shrink_list::Shrunk;
+use crate::mm::vmscan::state::Kswapd;
 
 fn pass(memory: &mut Memory, priority: u32, goal: u64) -> Pass {
     let mut control = Control::new(Reclaimer::Kswapd, goal, 60);
@@ -77,4 +79,24 @@ fn page_cache_below_its_floor_is_left_alone() {
     assert_eq!(pass(&mut memory, 0, 100).reclaimed, 0);
     memory.cpu.rules.floors.clean_min = 5;
     assert!(pass(&mut memory, 0, 100).reclaimed > 0);
+}
+
+#[test]
+fn kswapd_is_ahead_of_writes_once_it_meets_them_again_and_met_nothing_else() {
+    let met = |taken, again| {
+        let mut met = Met::default();
+        met.add(Shrunk {
+            scanned: taken,
+            writing: 8,
+            met_again: again,
+            ..Shrunk::default()
+        });
+        met
+    };
+    let mut kswapd = Kswapd::default();
+    assert!(!kswapd.is_ahead_of_writes(met(9, 8)), "it met others");
+    assert!(kswapd.is_congested, "what it met of files had come round");
+    assert!(!kswapd.is_ahead_of_writes(met(8, 0)), "the first time");
+    assert!(kswapd.is_ahead_of_writes(met(9, 8)));
+    assert!(!kswapd.is_ahead_of_writes(met(9, 0)));
 }
