@@ -7,7 +7,7 @@
 use look::measured::ArmEffect;
 use scenario::workload::{Action, Huge, Step};
 
-use crate::gather::{gather, proofs};
+use crate::gather::{gather_as_made, proofs};
 use crate::store::{Store, StoreError};
 use answer::report::Pair;
 use study::compare::{Row, row_of};
@@ -21,7 +21,7 @@ use study::{Arm, Study};
 /// # Errors
 /// The folder of the records cannot be read.
 pub fn of_study(study: &Study, store: &Store) -> Result<Vec<ArmEffect>, StoreError> {
-    let gathered = gather(study, store)?;
+    let gathered = gather_as_made(study, store)?;
     let proved = gathered.pairs.iter().filter(|pair| pair.is_proved());
     Ok(proved.flat_map(|pair| of_pair(study, pair)).collect())
 }

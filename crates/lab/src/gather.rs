@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use answer::calibration;
+use answer::calibration::{self, CalibrationError};
 use answer::model_bench::ModelBench;
 use answer::report::{Pair, series};
 use answer::run::RunId;
@@ -34,12 +34,37 @@ pub struct Gathered {
 /// The folder of the records cannot be read. A record that is broken, or was made with another
 /// version of the study, is a problem but no error.
 pub fn gather(study: &Study, store: &Store) -> Result<Gathered, StoreError> {
+    let mut gathered = predicted(study, store, |pair| ModelBench::of_kernel(&pair.release))?;
+    gathered.notes = gathered
+        .pairs
+        .iter()
+        .filter_map(of_another_program)
+        .collect();
+    Ok(gathered)
+}
+
+/// The same, with the model's runs as the records were made: by the programs of their time.
+///
+/// # Errors
+/// As [`gather`].
+pub fn gather_as_made(study: &Study, store: &Store) -> Result<Gathered, StoreError> {
+    predicted(study, store, |pair| {
+        ModelBench::of_records(&pair.release, study, &pair.proofs)
+    })
+}
+
+fn predicted(
+    study: &Study,
+    store: &Store,
+    bench: impl Fn(&Pair) -> Result<ModelBench, CalibrationError>,
+) -> Result<Gathered, StoreError> {
     let mut gathered = proofs(study, store, &mut |_| ())?;
     if gathered.pairs.is_empty() {
         gathered.pairs = calibration::kernels().map(Pair::unproved).collect();
     }
     for pair in &mut gathered.pairs {
-        match predict(study, pair) {
+        let bench = bench(pair).map_err(|error| error.to_string());
+        match bench.and_then(|bench| predict(study, pair, &bench)) {
             Ok(results) => {
                 pair.model = results.records;
                 let problems = unpredicted(&pair.kernel, &results.failures);
@@ -49,11 +74,6 @@ pub fn gather(study: &Study, store: &Store) -> Result<Gathered, StoreError> {
         }
     }
     gathered.pairs.retain(|pair| !pair.is_empty());
-    gathered.notes = gathered
-        .pairs
-        .iter()
-        .filter_map(of_another_program)
-        .collect();
     Ok(gathered)
 }
 
@@ -122,13 +142,12 @@ pub(crate) fn proofs(
     })
 }
 
-fn predict(study: &Study, pair: &Pair) -> Result<Results, String> {
-    let bench = ModelBench::of_kernel(&pair.release).map_err(|error| error.to_string())?;
+fn predict(study: &Study, pair: &Pair, bench: &ModelBench) -> Result<Results, String> {
     let mut experiment = Experiment::new(study);
     experiment.at_a_time = AtATime::EveryCpu;
     let results = match pair.is_proved() {
-        true => experiment.run_these(the_same(study, &pair.proofs), &bench, None, &|_| ()),
-        false => experiment.run(&bench, None, &|_| ()),
+        true => experiment.run_these(the_same(study, &pair.proofs), bench, None, &|_| ()),
+        false => experiment.run(bench, None, &|_| ()),
     };
     results.map_err(|error| error.to_string())
 }
