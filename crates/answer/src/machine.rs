@@ -5,6 +5,7 @@ use mm::catalogue::{self, DefaultRule};
 use mm::quantity;
 use mm::settings::{Setting, Settings};
 use mm::snapshot::Snapshot;
+use mm::stock::Stock;
 use mm::text::counted;
 use mm::units::Bytes;
 use study::{AtHand, DiskKind, Study, SwapAtHand};
@@ -216,7 +217,10 @@ pub enum Cpus {
 #[must_use]
 pub fn kernel(asked: Option<&str>, release: Option<&str>) -> (String, String) {
     match (asked, release) {
-        (Some(asked), _) => (asked.to_owned(), "as asked".to_owned()),
+        (Some(asked), _) => {
+            let line = Stock::named(asked).map_or(asked, |stock| stock.line);
+            (line.to_owned(), "as asked".to_owned())
+        }
         (None, Some(release)) => {
             let nearest = calibration::nearest(release);
             let why = match release.starts_with(nearest) {

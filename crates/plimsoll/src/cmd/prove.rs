@@ -24,7 +24,7 @@ use study::compare::Row;
 use study::{Cost, Study, roughly};
 
 use super::predict::{Asked, Choice, Shown, at_a_time, available, data, no_outcome};
-use super::{seconds, time, whole};
+use super::{bootable, seconds, time, whole};
 use crate::exit::ExitCode;
 use crate::progress::{Bar, Elsewhere};
 use crate::results::{self, Detail, View};
@@ -40,9 +40,7 @@ pub(crate) struct Args {
     asked: Asked,
     #[command(flatten)]
     choice: Choice,
-    /// The kernel: 6.1, 6.12 (stock Debian kernels), host, or the path of an image [default: with
-    /// --like the nearest stock kernel, else 6.1]
-    #[arg(long)]
+    #[arg(long, help = bootable(" [default: with --like the nearest that is modelled, else 6.1]"))]
     kernel: Option<KernelChoice>,
     /// Modules of the kernel, where they are not found beside the image
     #[arg(long, value_name = "DIR", requires = "kernel")]
