@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use answer::bench::{Bench as _, BenchError};
 use answer::calibration::{self, CalibrationError};
+use answer::lacks;
 use answer::machine::{self, Cpus, Placed};
 use answer::model_bench::ModelBench;
 use answer::report::{Pair, Report};
@@ -113,6 +114,10 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     notes.extend(results.said(&study));
     let mut problems = problems(&results, "");
     let calibration = named.map_or_else(|| calibration::built_in(&bench.kernel()), Ok);
+    if let Ok(calibration) = &calibration {
+        let machines = study.arms.iter().map(|arm| &arm.machine);
+        notes.extend(lacks::notes(&bench.kernel(), &calibration.kernel, machines));
+    }
     let model = foretold(&experiment, &arms, &results, calibration);
     match &model {
         Ok(model) => problems.extend(self::problems(model, "prediction for ")),
