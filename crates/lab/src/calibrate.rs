@@ -105,13 +105,13 @@ fn costs(bench: &dyn Bench, progress: &mut dyn FnMut(Progress)) -> Result<Costs,
         &Figures::new(run(bench, draw::STUDY, "stock", progress)?)?,
     )?;
     progress(Progress::Stage("measures the costs of swap".to_owned()));
-    swap_costs(bench, &mut costs, progress)?;
+    let reclaim = swap_costs(bench, &mut costs, progress)?;
     if let Some(capture) = where_there(bench, SWAP, "generations", progress)? {
         swap::generations(&mut costs, &Figures::new(capture)?)?;
     }
     mapped::costs(
         &mut costs,
-        &Figures::new(run(bench, MAPPED, "stock", progress)?)?,
+        &Figures::new(run(bench, MAPPED, &reclaim.arm("stock"), progress)?)?,
     )?;
     progress(Progress::Stage("measures the costs of writing".to_owned()));
     write::costs(
@@ -135,26 +135,45 @@ fn costs(bench: &dyn Bench, progress: &mut dyn FnMut(Progress)) -> Result<Costs,
     Ok(costs)
 }
 
-/// What swap costs. Kernels until 5.18 cannot be asked to reclaim; a limit that is lowered does.
+/// How a control group is reclaimed.
+#[derive(Clone, Copy, Debug)]
+enum Reclaim {
+    /// As `memory.reclaim` asks.
+    Asked,
+    /// By a limit that is lowered: kernels until 5.18 cannot be asked.
+    ByLimit,
+}
+
+impl Reclaim {
+    /// The arm that does it so.
+    fn arm(self, name: &str) -> String {
+        match self {
+            Self::Asked => name.to_owned(),
+            Self::ByLimit => format!("{name} by limit"),
+        }
+    }
+}
+
+/// What swap costs, and how this kernel's groups are reclaimed.
 fn swap_costs(
     bench: &dyn Bench,
     costs: &mut Costs,
     progress: &mut dyn FnMut(Progress),
-) -> Result<(), CalibrateError> {
+) -> Result<Reclaim, CalibrateError> {
+    let mut reclaim = Reclaim::Asked;
     let mut disk = run(bench, SWAP, "disk", progress)?;
-    let mut zram = "zram";
     if is_unavailable(&disk) {
-        disk = run(bench, SWAP, "disk by limit", progress)?;
-        zram = "zram by limit";
+        reclaim = Reclaim::ByLimit;
+        disk = run(bench, SWAP, &reclaim.arm("disk"), progress)?;
     }
     let disk = Figures::new(disk)?;
     swap::disk(costs, &disk)?;
-    if let Some(capture) = where_there(bench, SWAP, zram, progress)? {
+    if let Some(capture) = where_there(bench, SWAP, &reclaim.arm("zram"), progress)? {
         let zram = Figures::new(capture)?;
         swap::zram(costs, &zram)?;
         swap::noise(costs, &zram, &disk)?;
     }
-    Ok(())
+    Ok(reclaim)
 }
 
 /// Runs an arm of a study that needs what a kernel may lack: zram, MGLRU, samepage merging. Without
