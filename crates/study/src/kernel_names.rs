@@ -12,7 +12,7 @@ const OF_A_ZONE: [&str; 10] = [
     "free", "boost", "min", "low", "high", "promo", "spanned", "present", "managed", "cma",
 ];
 
-/// Of Linux 6.1, 6.12 and what other versions and builds have besides.
+/// Of Linux 5.10, 6.1, 6.12, 7.3 and what other versions and builds have besides.
 const MEMINFO: &str = "
     Active Active(anon) Active(file) AnonHugePages AnonPages Balloon Bounce Buffers Cached
     CmaFree CmaTotal CommitLimit Committed_AS DirectMap1G DirectMap2M DirectMap4M DirectMap4k
@@ -170,7 +170,7 @@ mod tests {
 
     #[test]
     fn what_the_calibrated_kernels_print_is_known() {
-        for kernel in ["6.1", "6.12"] {
+        for kernel in calibration::kernels() {
             let calibration = calibration::built_in(kernel).unwrap();
             let frame = &calibration.boots[0].capture.frames[0];
             for (path, listed) in [("proc/meminfo", MEMINFO), ("proc/vmstat", VMSTAT)] {
