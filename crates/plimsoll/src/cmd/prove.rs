@@ -104,20 +104,16 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let bar = begun(&experiment, args.jobs.unwrap_or_else(usual).get())?;
     let bench = VmBench::new(&args.options(kernel), &mut |news| bar.say("", &news))?;
     let store = Store::new(&args.records);
-    let (more, tell) = (args.choice.more(More::None), |event: Event<'_>| {
-        bar.tell(&event)
-    });
+    let tell = |event: Event<'_>| bar.tell(&event);
+    let more = args.choice.more(More::None);
     let results = experiment.run_until_settled(&bench, Some(&store), more, &tell);
     bar.finish();
     let results = results.map_err(|error| interrupted(error, &args.records))?;
     let failure = no_outcome(&results);
-    notes.extend(results.said(&study));
     let mut problems = problems(&results, "");
     let calibration = named.map_or_else(|| calibration::built_in(&bench.kernel()), Ok);
-    if let Ok(calibration) = &calibration {
-        let machines = study.arms.iter().map(|arm| &arm.machine);
-        notes.extend(lacks::notes(&bench.kernel(), &calibration.kernel, machines));
-    }
+    notes.extend(lacking(&study, &bench, &calibration));
+    notes.extend(results.said(&study));
     let model = foretold(&experiment, &arms, &results, calibration);
     match &model {
         Ok(model) => problems.extend(self::problems(model, "prediction for ")),
@@ -156,6 +152,17 @@ fn roomy(study: Study, release: Option<&str>, notes: &mut Vec<String>) -> anyhow
     let (study, said) = with_room(study, &ModelBench::of_kernel(&nearest)?)?;
     notes.extend(said);
     Ok(study)
+}
+
+/// What of the kernel the prediction beside the proof is not about.
+fn lacking(
+    study: &Study,
+    bench: &VmBench,
+    calibration: &Result<Calibration, CalibrationError>,
+) -> Vec<String> {
+    let machines = study.arms.iter().map(|arm| &arm.machine);
+    let of = |it: &Calibration| lacks::notes(&bench.kernel(), &it.kernel, machines);
+    calibration.as_ref().map(of).unwrap_or_default()
 }
 
 /// A bar, below a line on how long all runs are likely to take.
