@@ -12,6 +12,7 @@ pub mod base;
 pub mod bench;
 pub mod calibration;
 pub mod csv;
+pub mod lacks;
 pub mod machine;
 pub mod model_bench;
 pub mod own;

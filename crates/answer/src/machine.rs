@@ -5,6 +5,7 @@ use mm::catalogue::{self, DefaultRule};
 use mm::quantity;
 use mm::settings::{Setting, Settings};
 use mm::snapshot::Snapshot;
+use mm::stock::Stock;
 use mm::text::counted;
 use mm::units::Bytes;
 use study::{AtHand, DiskKind, Study, SwapAtHand};
@@ -216,7 +217,10 @@ pub enum Cpus {
 #[must_use]
 pub fn kernel(asked: Option<&str>, release: Option<&str>) -> (String, String) {
     match (asked, release) {
-        (Some(asked), _) => (asked.to_owned(), "as asked".to_owned()),
+        (Some(asked), _) => {
+            let line = Stock::named(asked).map_or(asked, |stock| stock.line);
+            (line.to_owned(), "as asked".to_owned())
+        }
         (None, Some(release)) => {
             let nearest = calibration::nearest(release);
             let why = match release.starts_with(nearest) {
@@ -488,7 +492,7 @@ mod tests {
     #[test]
     fn the_nearest_kernel_is_modelled() {
         let (kernel, why) = kernel(None, Some("5.15.0-91-generic"));
-        assert_eq!(kernel, "6.1");
+        assert_eq!(kernel, "5.10");
         assert_eq!(why, "the nearest to 5.15.0-91-generic that is modelled");
     }
 }

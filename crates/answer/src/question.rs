@@ -12,6 +12,7 @@ use study::{Beside, Limit, Study};
 
 use crate::bench::{BenchError, Run};
 use crate::calibration;
+use crate::lacks;
 use crate::machine::{self, Cpus, Machine, Placed};
 use crate::model_bench::ModelBench;
 use crate::own::{check_anonymous, own_arms, with_limits, with_settings};
@@ -179,8 +180,13 @@ impl Question {
         } = self.placed(Cpus::Any)?;
         let is_as_made = notes.is_empty();
         let (arms, arguments) = (arms(&study, &self.wanted(&study))?, self.arguments());
+        let of_the_machine = matches!(self.costs, Costs::Nearest);
         let (calibration, which) = self.costs.calibration(release.as_deref())?;
-        notes.insert(0, which);
+        let release = release.filter(|_| of_the_machine);
+        let release = release.as_deref().unwrap_or(&calibration.kernel);
+        let machines = study.arms.iter().map(|arm| &arm.machine);
+        let lacking = lacks::notes(release, &calibration.kernel, machines);
+        notes.splice(..0, [which].into_iter().chain(lacking));
         let bench = ModelBench::new(calibration.clone());
         let (study, room) = with_room(study, &bench)?;
         let (as_made, _) = with_room(self.study, &bench)?;

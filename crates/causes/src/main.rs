@@ -10,9 +10,9 @@ use std::time::{Duration, Instant};
 
 use answer::bench::Progress;
 use anyhow::{Context as _, Result, bail};
-use lab::vm::Stock;
 use lab::vm::small::Small;
 use lab::vm::{KernelChoice, VmOptions};
+use mm::stock::Stock;
 use plimsoll_causes::draw::Drawn;
 use plimsoll_causes::judge::{Judge, Verdict};
 use plimsoll_causes::make::{Maker, fingerprint};

@@ -35,17 +35,18 @@ const OPTIONAL: [(&str, &str); 2] = [
 ];
 
 /// No thread of ext4's own reads bitmaps and clears tables of inodes beside the workload: at what
-/// moment of the first seconds it would is the boot's chance, which all seeds of an arm share.
-const QUIET: &CStr = c"noinit_itable,no_prefetch_block_bitmaps";
+/// moment of the first seconds it would is the boot's chance, which all seeds of an arm share. An
+/// older kernel lacks the last: it prefetches no bitmaps.
+const QUIET: [&CStr; 2] = [c"noinit_itable,no_prefetch_block_bitmaps", c"noinit_itable"];
 
 /// Mounts the kernel's own file systems.
 pub(crate) fn kernel_files() -> Result<(), Error> {
     for (kind, target) in KERNEL {
-        mount(kind, target, kind, MountFlags::empty(), None)?;
+        mount(kind, target, kind)?;
     }
     for (kind, target) in OPTIONAL {
         // What a kernel was built without is not missed.
-        let _ = mount(kind, target, kind, MountFlags::empty(), None);
+        let _ = mount(kind, target, kind);
     }
     Ok(())
 }
@@ -85,33 +86,41 @@ pub(crate) fn disks(machine: &Machine, clock: Clock, place: &mut Place) -> Resul
         let target = place.disk(&disk.name);
         fs::create_dir_all(&target).map_err(|error| Error::new(target.display(), error))?;
         let target = target.to_string_lossy();
-        mount(&device, &target, "ext4", MountFlags::NOATIME, Some(QUIET))?;
+        mount_quietly(&device, &target)?;
         let device = device.trim_start_matches("/dev/").to_owned();
         place.devices.insert(disk.name.clone(), device);
     }
     await_device(&clock.device(machine.disks.len()))
 }
 
-fn mount(
+/// Mounts a disk with as many of the options as the kernel knows.
+fn mount_quietly(device: &str, target: &str) -> Result<(), Error> {
+    let options = QUIET.into_iter().map(Some).chain([None]);
+    let mut mounts = options.map(|it| mount_with(device, target, "ext4", MountFlags::NOATIME, it));
+    let known = mounts.find(|mounted| *mounted != Err(Errno::INVAL));
+    let mounted = known.unwrap_or(Err(Errno::INVAL));
+    mounted.map_err(|errno| Error::on(format!("mounting {device} on {target}"))(errno))
+}
+
+/// Mounts a file system of the kernel's own.
+fn mount(source: &str, target: &str, kind: &str) -> Result<(), Error> {
+    match mount_with(source, target, kind, MountFlags::empty(), None) {
+        // A kernel with CONFIG_DEVTMPFS_MOUNT does not mount it over an initramfs, but may.
+        Ok(()) | Err(Errno::BUSY) => Ok(()),
+        Err(errno) => Err(Error::on(format!("mounting {source} on {target}"))(errno)),
+    }
+}
+
+fn mount_with(
     source: &str,
     target: &str,
     kind: &str,
     flags: MountFlags,
     options: Option<&CStr>,
-) -> Result<(), Error> {
+) -> Result<(), Errno> {
     // Where a directory stands already this does nothing; where it cannot be made, mount says so.
     let _ = fs::create_dir_all(target);
-    let mount = |options| rustix::mount::mount(source, target, kind, flags, options);
-    let mounted = match mount(options) {
-        // An older kernel may lack an option.
-        Err(Errno::INVAL) if options.is_some() => mount(None),
-        mounted => mounted,
-    };
-    match mounted {
-        // A kernel with CONFIG_DEVTMPFS_MOUNT does not mount it over an initramfs, but may.
-        Ok(()) | Err(Errno::BUSY) => Ok(()),
-        Err(errno) => Err(Error::on(format!("mounting {source} on {target}"))(errno)),
-    }
+    rustix::mount::mount(source, target, kind, flags, options)
 }
 
 /// A driver may find its devices some time after it was loaded.

@@ -105,19 +105,13 @@ fn costs(bench: &dyn Bench, progress: &mut dyn FnMut(Progress)) -> Result<Costs,
         &Figures::new(run(bench, draw::STUDY, "stock", progress)?)?,
     )?;
     progress(Progress::Stage("measures the costs of swap".to_owned()));
-    let disk = Figures::new(run(bench, SWAP, "disk", progress)?)?;
-    swap::disk(&mut costs, &disk)?;
-    if let Some(capture) = where_there(bench, SWAP, "zram", progress)? {
-        let zram = Figures::new(capture)?;
-        swap::zram(&mut costs, &zram)?;
-        swap::noise(&mut costs, &zram, &disk)?;
-    }
+    let reclaim = swap_costs(bench, &mut costs, progress)?;
     if let Some(capture) = where_there(bench, SWAP, "generations", progress)? {
         swap::generations(&mut costs, &Figures::new(capture)?)?;
     }
     mapped::costs(
         &mut costs,
-        &Figures::new(run(bench, MAPPED, "stock", progress)?)?,
+        &Figures::new(run(bench, MAPPED, &reclaim.arm("stock"), progress)?)?,
     )?;
     progress(Progress::Stage("measures the costs of writing".to_owned()));
     write::costs(
@@ -139,6 +133,47 @@ fn costs(bench: &dyn Bench, progress: &mut dyn FnMut(Progress)) -> Result<Costs,
         ksm::skipping(&mut costs, &Figures::new(capture)?)?;
     }
     Ok(costs)
+}
+
+/// How a control group is reclaimed.
+#[derive(Clone, Copy, Debug)]
+enum Reclaim {
+    /// As `memory.reclaim` asks.
+    Asked,
+    /// By a limit that is lowered: kernels until 5.18 cannot be asked.
+    ByLimit,
+}
+
+impl Reclaim {
+    /// The arm that does it so.
+    fn arm(self, name: &str) -> String {
+        match self {
+            Self::Asked => name.to_owned(),
+            Self::ByLimit => format!("{name} by limit"),
+        }
+    }
+}
+
+/// What swap costs, and how this kernel's groups are reclaimed.
+fn swap_costs(
+    bench: &dyn Bench,
+    costs: &mut Costs,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Reclaim, CalibrateError> {
+    let mut reclaim = Reclaim::Asked;
+    let mut disk = run(bench, SWAP, "disk", progress)?;
+    if is_unavailable(&disk) {
+        reclaim = Reclaim::ByLimit;
+        disk = run(bench, SWAP, &reclaim.arm("disk"), progress)?;
+    }
+    let disk = Figures::new(disk)?;
+    swap::disk(costs, &disk)?;
+    if let Some(capture) = where_there(bench, SWAP, &reclaim.arm("zram"), progress)? {
+        let zram = Figures::new(capture)?;
+        swap::zram(costs, &zram)?;
+        swap::noise(costs, &zram, &disk)?;
+    }
+    Ok(reclaim)
 }
 
 /// Runs an arm of a study that needs what a kernel may lack: zram, MGLRU, samepage merging. Without

@@ -51,7 +51,7 @@ use study::recording;
 
 pub use kernel::KernelChoice;
 pub use options::{Clock, VmOptions};
-pub use packages::{Stock, package};
+pub use packages::package;
 pub use programs::Programs;
 pub use release::Release;
 pub use source::Source;

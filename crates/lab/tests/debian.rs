@@ -36,7 +36,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use plimsoll_lab::vm::debian::{Answers, Boot, Debian};
-use plimsoll_lab::vm::{KernelChoice, Release, Stock, VmOptions};
+use plimsoll_lab::vm::{Release, VmOptions};
 
 /// A machine, or `None` once it has been said why there is none.
 fn debian(release: Release) -> Option<Debian> {
@@ -45,13 +45,14 @@ fn debian(release: Release) -> Option<Debian> {
 
 /// The same, each boot of which may take that long.
 fn debian_within(release: Release, deadline: Duration) -> Option<Debian> {
-    let kernel = match release {
-        Release::Debian12 => Stock::Linux6_1,
-        Release::Debian13 => Stock::Linux6_12,
+    let name = match release {
+        Release::Debian12 => "6.1",
+        Release::Debian13 => "6.12",
     };
+    let Ok(kernel) = name.parse();
     machine::unless_skipped(|| {
         let options = VmOptions {
-            kernel: KernelChoice::Stock(kernel),
+            kernel,
             deadline,
             binary: Some(machine::plimsoll().to_owned()),
             ..VmOptions::default()

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use mm::units::Bytes;
 use plimsoll_lab::vm::debian::{Answer, Boot, Debian, First};
-use plimsoll_lab::vm::{KernelChoice, Release, Stock, VmOptions, package};
+use plimsoll_lab::vm::{Release, VmOptions, package};
 
 const FUNCTIONS: &str = include_str!("guard_ksm/functions.sh");
 const GUEST: &str = include_str!("guard_ksm/guest.pl");
@@ -102,8 +102,9 @@ fn the_guard_saves_more_on_average_than_ksmtuned_and_more_a_cpu_second_than_the_
 
 /// The machine, and what it is to do.
 fn prepare() -> Result<(Debian, Boot), answer::bench::BenchError> {
+    let Ok(kernel) = "6.12".parse();
     let options = VmOptions {
-        kernel: KernelChoice::Stock(Stock::Linux6_12),
+        kernel,
         deadline: Duration::from_secs(3 * 3600),
         binary: Some(machine::plimsoll().to_owned()),
         ..VmOptions::default()

@@ -47,6 +47,7 @@ pub mod rules;
 pub mod settings;
 pub mod snapshot;
 pub mod stat;
+pub mod stock;
 pub mod suggest;
 pub mod swaps;
 pub mod text;

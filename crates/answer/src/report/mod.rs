@@ -23,7 +23,6 @@ mod table;
 mod verdicts;
 
 pub use pair::{Pair, Report, series};
-pub use repeat::STOCK;
 
 impl Report<'_> {
     /// The page: one HTML file that needs nothing else.

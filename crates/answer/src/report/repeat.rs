@@ -2,11 +2,9 @@
 
 use super::html::Escaped;
 use super::pair::{Pair, Report, series};
+use mm::stock::Stock;
 use study::Study;
 use study::record::{Provenance, Record};
-
-/// The kernels that `prove` fetches by this name.
-pub const STOCK: [&str; 3] = ["5.10", "6.1", "6.12"];
 
 /// Most records whose provenance is shown unfolded.
 const UNFOLDED: usize = 4;
@@ -64,7 +62,7 @@ fn commands(report: &Report<'_>, pair: &Pair) -> Vec<String> {
         ));
     }
     if pair.is_proved() {
-        let kernel = match STOCK.contains(&series) {
+        let kernel = match Stock::named(series).is_some() {
             true => series,
             false => "host",
         };

@@ -7,9 +7,10 @@ use answer::bench::Bench;
 use answer::model_bench::ModelBench;
 use answer::room::with_room;
 use anyhow::{Context as _, Result, bail};
+use mm::stock::Stock;
 use mm::units::{Bytes, Nanos};
 use plimsoll_lab::experiment::Experiment;
-use plimsoll_lab::vm::{KernelChoice, Stock, VmBench, VmOptions};
+use plimsoll_lab::vm::{KernelChoice, VmBench, VmOptions};
 use study::{AtHand, Beside, Limit, READ_IN, Study, SwapAtHand, recording};
 
 use crate::measure::Figures;
@@ -26,7 +27,12 @@ pub(crate) fn predict(recording: &Path, arm: &Arm, kernel: &str) -> Result<Figur
     )
 }
 
-pub(crate) fn prove(recording: &Path, arm: &Arm, kernel: &str, stock: Stock) -> Result<Figures> {
+pub(crate) fn prove(
+    recording: &Path,
+    arm: &Arm,
+    kernel: &str,
+    stock: &'static Stock,
+) -> Result<Figures> {
     let options = VmOptions {
         kernel: KernelChoice::Stock(stock),
         binary: Some(testkit::checkout(

@@ -13,7 +13,7 @@ mod measure;
 mod program;
 
 use anyhow::{Context as _, Result, bail};
-use plimsoll_lab::vm::Stock;
+use mm::stock::Stock;
 
 use measure::{Figures, Machine};
 use program::{Arm, PROGRAMS, Program};
@@ -123,7 +123,7 @@ impl Wanted {
     }
 
     /// From the table, else from a run.
-    fn measured(&self, arm: &Arm, stock: Stock) -> Result<Figures> {
+    fn measured(&self, arm: &Arm, stock: &'static Stock) -> Result<Figures> {
         let key = [self.program.name, &self.kernel, arm.name];
         let rows = measure::table()?;
         let row = rows.into_iter().find(|(it, _)| *it == key);

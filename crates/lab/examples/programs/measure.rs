@@ -7,9 +7,10 @@ use std::time::Duration;
 
 use answer::bench::Progress;
 use anyhow::{Context as _, Result, bail, ensure};
+use mm::stock::Stock;
 use mm::units::{Bytes, Nanos};
 use plimsoll_lab::vm::small::{Image, Life, Small, Writes};
-use plimsoll_lab::vm::{KernelChoice, Programs, Release, Stock, VmOptions};
+use plimsoll_lab::vm::{KernelChoice, Programs, Release, VmOptions};
 use scenario::machine::Disk;
 
 use crate::program::{ARMS, Arm, PACKAGES, Program};
@@ -67,7 +68,11 @@ fn row(line: &str) -> Result<([String; 3], Figures)> {
 
 impl Machine {
     /// Makes the disk unless it is there.
-    pub(crate) fn new(program: &'static Program, kernel: &str, stock: Stock) -> Result<Self> {
+    pub(crate) fn new(
+        program: &'static Program,
+        kernel: &str,
+        stock: &'static Stock,
+    ) -> Result<Self> {
         let options = VmOptions {
             kernel: KernelChoice::Stock(stock),
             deadline: Duration::from_secs(3600),

@@ -25,7 +25,7 @@ const FOLDER: &str = "usr/lib/x86_64-linux-gnu";
 /// Those of the files.
 pub(super) fn settle(root: &Path, kept: &Path) -> Result<(), BenchError> {
     let there = format!("{}{INSTALLED}", kept.display());
-    for folder in folders(&root.join("usr/src"))? {
+    for folder in entries(&root.join("usr/src"))? {
         let path = folder.join("Makefile");
         let Ok(text) = fs::read_to_string(&path) else {
             continue;
@@ -52,7 +52,7 @@ pub(super) fn bring_libraries(
     let unpacked = packages::unpacked(release, LIBRARIES, &place.join("libraries"))?;
     let libraries = root.join("libraries");
     fs::rename(&unpacked, &libraries).map_err(|error| failed(&libraries, &error))?;
-    for folder in folders(&root.join("usr/lib"))? {
+    for folder in entries(&root.join("usr/lib"))? {
         let name = folder.file_name().unwrap_or_default().to_string_lossy();
         if name.starts_with("linux-kbuild-") {
             wrap(&folder, &kept.join("libraries"), root, kept)?;
@@ -63,15 +63,11 @@ pub(super) fn bring_libraries(
 
 /// Each program below a folder becomes a script that runs it by the linker.
 fn wrap(folder: &Path, libraries: &Path, root: &Path, kept: &Path) -> Result<(), BenchError> {
-    for entry in fs::read_dir(folder)
-        .map_err(|error| failed(folder, &error))?
-        .flatten()
-    {
-        let path = entry.path();
-        match entry.file_type() {
-            Ok(kind) if kind.is_dir() => wrap(&path, libraries, root, kept)?,
-            Ok(kind) if kind.is_file() && is_program(&path) => {
-                let program = path.with_extension("program");
+    for path in entries(folder)? {
+        match fs::symlink_metadata(&path) {
+            Ok(it) if it.is_dir() => wrap(&path, libraries, root, kept)?,
+            Ok(it) if it.is_file() && is_program(&path) => {
+                let program = beside(&path);
                 fs::rename(&path, &program).map_err(|error| failed(&path, &error))?;
                 let there = kept.join(program.strip_prefix(root).unwrap_or(&program));
                 write_script(&path, &script(libraries, &there))?;
@@ -80,6 +76,14 @@ fn wrap(folder: &Path, libraries: &Path, root: &Path, kept: &Path) -> Result<(),
         }
     }
     Ok(())
+}
+
+/// Another name for a file. All of its own name stays: one folder has `objtool.real-x86` and
+/// `objtool.real-powerpc`.
+fn beside(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".program");
+    PathBuf::from(name)
 }
 
 fn script(libraries: &Path, program: &Path) -> String {
@@ -103,7 +107,7 @@ fn is_program(path: &Path) -> bool {
     executable && fs::read(path).is_ok_and(|bytes| bytes.starts_with(b"\x7fELF"))
 }
 
-fn folders(path: &Path) -> Result<Vec<PathBuf>, BenchError> {
+fn entries(path: &Path) -> Result<Vec<PathBuf>, BenchError> {
     let entries = fs::read_dir(path).map_err(|error| failed(path, &error))?;
     Ok(entries.flatten().map(|entry| entry.path()).collect())
 }
@@ -133,17 +137,23 @@ mod tests {
         let (root, kept) = (place.path(), Path::new("/kept"));
         let folder = root.join("usr/lib/linux-kbuild-7/scripts");
         fs::create_dir_all(&folder).unwrap();
-        for (name, text) in [("modpost", "\x7fELF"), ("check.sh", "#!/bin/sh\n")] {
+        for (name, text) in [
+            ("modpost", "\x7fELF"),
+            ("objtool.real-powerpc", "\x7fELF of PowerPC"),
+            ("objtool.real-x86", "\x7fELF of x86"),
+            ("check.sh", "#!/bin/sh\n"),
+        ] {
             write_script(&folder.join(name), text).unwrap();
         }
         wrap(&folder, Path::new("/kept/libraries"), root, kept).unwrap();
         let script = fs::read_to_string(folder.join("modpost")).unwrap();
         let program = "/kept/usr/lib/linux-kbuild-7/scripts/modpost.program";
         assert!(script.contains(program), "{script}");
-        assert!(folder.join("modpost.program").exists());
-        assert_eq!(
-            fs::read_to_string(folder.join("check.sh")).unwrap(),
-            "#!/bin/sh\n"
-        );
+        let text = |name: &str| fs::read_to_string(folder.join(name)).unwrap();
+        assert_eq!(text("modpost.program"), "\x7fELF");
+        assert_eq!(text("objtool.real-powerpc.program"), "\x7fELF of PowerPC");
+        assert_eq!(text("objtool.real-x86.program"), "\x7fELF of x86");
+        assert_eq!(text("check.sh"), "#!/bin/sh\n");
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 7);
     }
 }

@@ -6,31 +6,35 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use files::named;
+use mm::stock::Stock;
 
 use super::failed::failed;
 use super::options::VmOptions;
-use super::packages::{self, Stock};
+use super::packages;
 use answer::bench::{BenchError, Progress};
+use answer::machine::DEFAULT_KERNEL;
 
 /// A kernel's image has some 10 MiB; a larger file is something else.
 const MOST_BYTES: u64 = 256 << 20;
 
 /// What `--kernel` takes.
 fn others() -> String {
-    let names: Vec<&str> = Stock::names().collect();
+    let names: Vec<&str> = Stock::spellings().collect();
     format!("say host, {} or the path of an image", names.join(", "))
 }
 
 /// A kernel as a user names it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum KernelChoice {
-    /// The one this machine runs where its image is found, else Debian's 6.1.
+    /// The one this machine runs where its image is found, else Debian's [`DEFAULT_KERNEL`].
     #[default]
     Default,
     /// `host`: the one this machine runs.
     Host,
-    /// `5.10`, `6.1`, `6.12` or `newest`: a stock kernel of Debian's, fetched once and kept.
-    Stock(Stock),
+    /// `6.1` or `newest`: a stock kernel of Debian's, fetched once and kept.
+    Stock(&'static Stock),
+    /// The same by its line of releases, where Debian may have moved on since.
+    Line(&'static Stock),
     /// The path of a bzImage.
     Image(PathBuf),
 }
@@ -43,7 +47,8 @@ impl FromStr for KernelChoice {
         Ok(match name {
             "host" => Self::Host,
             name => match Stock::named(name) {
-                Some(stock) => Self::Stock(stock),
+                Some(stock) if stock.name == name => Self::Stock(stock),
+                Some(stock) => Self::Line(stock),
                 None => Self::Image(name.into()),
             },
         })
@@ -77,9 +82,10 @@ pub(super) fn resolve(
         KernelChoice::Host => of_this_machine()?,
         KernelChoice::Default => match of_this_machine() {
             Ok(kernel) => kernel,
-            Err(_) => under(&packages::stock(Stock::Linux6_1, cache, progress)?)?,
+            Err(_) => stock(default_stock(), cache, progress)?,
         },
-        KernelChoice::Stock(stock) => under(&packages::stock(*stock, cache, progress)?)?,
+        KernelChoice::Stock(row) => stock(row, cache, progress)?,
+        KernelChoice::Line(row) => still_of(row, stock(row, cache, progress)?)?,
         KernelChoice::Image(path) => named(path)?,
     };
     if let Some(modules) = &options.modules {
@@ -87,6 +93,29 @@ pub(super) fn resolve(
         kernel.headers = directory(modules.join("build")).or(kernel.headers);
     }
     Ok(kernel)
+}
+
+fn default_stock() -> &'static Stock {
+    Stock::named(DEFAULT_KERNEL).expect("the default is a row of the stock kernels")
+}
+
+fn stock(
+    row: &Stock,
+    cache: &Path,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Kernel, BenchError> {
+    under(&packages::stock(row, cache, progress)?)
+}
+
+/// Refuses a kernel that is not of the row's line any more.
+fn still_of(row: &Stock, kernel: Kernel) -> Result<Kernel, BenchError> {
+    match row.has(&kernel.release) {
+        true => Ok(kernel),
+        false => Err(BenchError::Unavailable(format!(
+            "Debian's {} kernel is Linux {} and not {}: say --kernel {}, or name an image",
+            row.name, kernel.release, row.line, row.name
+        ))),
+    }
 }
 
 fn of_this_machine() -> Result<Kernel, BenchError> {
@@ -217,10 +246,36 @@ mod tests {
     fn names_are_names_and_the_rest_are_paths() {
         let choice = |name: &str| name.parse::<KernelChoice>().unwrap();
         assert_eq!(choice("host"), KernelChoice::Host);
-        assert_eq!(choice("6.12"), KernelChoice::Stock(Stock::Linux6_12));
-        assert_eq!(choice("6.1"), KernelChoice::Stock(Stock::Linux6_1));
-        assert_eq!(choice("newest"), KernelChoice::Stock(Stock::Newest));
+        for name in Stock::names() {
+            assert_eq!(
+                choice(name),
+                KernelChoice::Stock(Stock::named(name).unwrap())
+            );
+        }
+        let newest = Stock::named("newest").unwrap();
+        assert_eq!(choice(newest.line), KernelChoice::Line(newest));
         assert_eq!(choice("6.5"), KernelChoice::Image("6.5".into()));
+    }
+
+    #[test]
+    fn a_line_that_debian_has_left_is_refused_with_the_way_out() {
+        let of = |release: &str| Kernel {
+            release: release.into(),
+            build: String::new(),
+            image: PathBuf::new(),
+            modules: None,
+            headers: None,
+        };
+        let newest = Stock::named("newest").unwrap();
+        let same = of(&format!("{}.4+deb13-cloud-amd64", newest.line));
+        assert_eq!(still_of(newest, same.clone()).unwrap(), same);
+        let error = still_of(newest, of("99.1.2")).unwrap_err().to_string();
+        let expected = format!(
+            "Debian's newest kernel is Linux 99.1.2 and not {}: say --kernel newest, or name an \
+             image",
+            newest.line
+        );
+        assert_eq!(error, expected);
     }
 
     #[test]

@@ -7,117 +7,28 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use mm::stock::Stock;
+
 use super::apt::Apt;
 use super::failed::failed;
 use super::{Release, cache, headers, tools};
 use answer::bench::{BenchError, Progress};
-
-/// A stock kernel of Debian's.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stock {
-    /// Linux 5.10, of Debian 11.
-    Linux5_10,
-    /// Linux 6.1, with the classic LRU.
-    Linux6_1,
-    /// Linux 6.12, with the multi-generational LRU.
-    Linux6_12,
-    /// The newest that Debian has built for a release.
-    Newest,
-}
-
-/// Where a stock kernel is from.
-struct Line {
-    stock: Stock,
-    /// What a user calls it; also its directory in the cache.
-    name: &'static str,
-    suites: &'static [&'static str],
-    /// The packages that depend on the newest build of it.
-    packages: [&'static str; 2],
-    /// The release whose libraries the headers' programs need, where this machine's are too old.
-    libraries: Option<Release>,
-}
-
-/// The packages whose names tell no release.
-const PACKAGES: [&str; 2] = ["linux-image-cloud-amd64", "linux-headers-cloud-amd64"];
-
-/// The stock kernels, the oldest first. The security archive has 6.12 built for Debian 12, with its
-/// headers' programs.
-const LINES: &[Line] = &[
-    Line {
-        stock: Stock::Linux5_10,
-        name: "5.10",
-        suites: &["bullseye-security"],
-        packages: PACKAGES,
-        libraries: None,
-    },
-    Line {
-        stock: Stock::Linux6_1,
-        name: "6.1",
-        suites: &["bookworm", "bookworm-security"],
-        packages: PACKAGES,
-        libraries: None,
-    },
-    Line {
-        stock: Stock::Linux6_12,
-        name: "6.12",
-        suites: &["bookworm", "bookworm-security"],
-        packages: [
-            "linux-image-6.12-cloud-amd64",
-            "linux-headers-6.12-cloud-amd64",
-        ],
-        libraries: None,
-    },
-    Line {
-        stock: Stock::Newest,
-        name: "newest",
-        suites: &["trixie-backports"],
-        packages: PACKAGES,
-        libraries: Some(Release::Debian13),
-    },
-];
-
-impl Stock {
-    /// The kernel of this name.
-    #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
-        let line = LINES.iter().find(|line| line.name == name)?;
-        Some(line.stock)
-    }
-
-    /// The names of all, the oldest first.
-    pub fn names() -> impl Iterator<Item = &'static str> {
-        LINES.iter().map(|line| line.name)
-    }
-
-    /// Its name, which is also its directory in the cache.
-    fn name(self) -> &'static str {
-        self.line().name
-    }
-
-    fn line(self) -> &'static Line {
-        let found = LINES.iter().find(|line| line.stock == self);
-        found.expect("each stock kernel has a line")
-    }
-}
 
 /// The unpacked image, modules and headers of a stock kernel. What was fetched once is kept.
 ///
 /// # Errors
 /// That apt is missing, knows no Debian mirror, or cannot reach it.
 pub(super) fn stock(
-    stock: Stock,
+    stock: &Stock,
     cache: &Path,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<PathBuf, BenchError> {
     let kernels = cache.join("kernels");
-    let root = kernels.join(stock.name());
+    let root = kernels.join(stock.name);
     if root.exists() {
         return Ok(root);
     }
-    progress(Progress::Stage(format!(
-        "fetches Debian's Linux {}",
-        stock.name()
-    )));
+    progress(Progress::Stage(format!("fetches {}", described(stock))));
     fs::create_dir_all(&kernels).map_err(|error| failed(&kernels, &error))?;
     let place = tempfile::tempdir_in(&kernels).map_err(|error| failed(&kernels, &error))?;
     let unpacked = fetch(stock, place.path()).map_err(|error| unfetched(stock, error))?;
@@ -130,13 +41,22 @@ pub(super) fn stock(
     }
 }
 
-fn unfetched(stock: Stock, error: BenchError) -> BenchError {
+fn unfetched(stock: &Stock, error: BenchError) -> BenchError {
     match error {
         BenchError::Failed(why) => BenchError::Unavailable(format!(
-            "Debian's Linux {} cannot be fetched: {why}; or name an image with --kernel PATH",
-            stock.name()
+            "{} cannot be fetched from {}: {why}; or name an image with --kernel PATH",
+            described(stock),
+            stock.suites.join(" and ")
         )),
         other => other,
+    }
+}
+
+/// "Debian's Linux 6.1", "Debian's newest Linux".
+fn described(stock: &Stock) -> String {
+    match stock.name == stock.line {
+        true => format!("Debian's Linux {}", stock.line),
+        false => format!("Debian's {} Linux", stock.name),
     }
 }
 
@@ -217,19 +137,18 @@ pub(super) fn root(
     Ok(root)
 }
 
-fn fetch(stock: Stock, place: &Path) -> Result<PathBuf, BenchError> {
-    let line = stock.line();
-    let apt = Apt::new(line.suites, place)?;
+fn fetch(stock: &Stock, place: &Path) -> Result<PathBuf, BenchError> {
+    let apt = Apt::new(stock.suites, place)?;
     let mut packages = BTreeSet::new();
-    for package in line.packages {
+    for package in stock.packages {
         add_with_dependencies(&apt, package, &mut packages)?;
     }
     apt.download(&packages)?;
     let root = place.join("root");
     unpack(&apt.downloads, &root)?;
-    let kept = place.parent().unwrap_or(place).join(line.name);
+    let kept = place.parent().unwrap_or(place).join(stock.name);
     headers::settle(&root, &kept)?;
-    if let Some(release) = line.libraries {
+    if let Some(release) = stock.libraries.and_then(Release::of_suite) {
         headers::bring_libraries(release, &root, &kept, place)?;
     }
     Ok(root)

@@ -40,6 +40,12 @@ pub enum Release {
 }
 
 impl Release {
+    /// The release of this name in the archive.
+    pub(super) fn of_suite(suite: &str) -> Option<Self> {
+        let all = [Self::Debian12, Self::Debian13];
+        all.into_iter().find(|release| release.suite() == suite)
+    }
+
     /// Its name in the archive.
     pub(super) fn suite(self) -> &'static str {
         match self {

@@ -4,6 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use mm::stock::Stock;
+
 use super::failed::failed;
 use super::kernel::Kernel;
 use super::tools;
@@ -89,9 +91,12 @@ fn build(source: &Source<'_>, kernel: &Kernel, destination: &Path) -> Result<(),
     fs::rename(place.path().join(&module), &path).map_err(|error| failed(&path, &error))
 }
 
+/// The default compiler in place of the kernel's own, which may have known an option more.
+const DEFAULT_COMPILER: &[&str] = &["CC=gcc", "CONFIG_CC_HAS_MIN_FUNCTION_ALIGNMENT="];
+
 /// Debian's headers name the compiler of the kernel; where it is not installed, the default one is
 /// near enough for a module.
-fn compiler(headers: &Path) -> Result<Option<String>, BenchError> {
+fn compiler(headers: &Path) -> Result<&'static [&'static str], BenchError> {
     let variables = fs::read_to_string(headers.join(".kernelvariables")).unwrap_or_default();
     let named = variables.split(|c: char| !c.is_ascii_alphanumeric() && c != '-');
     let named = named
@@ -99,16 +104,19 @@ fn compiler(headers: &Path) -> Result<Option<String>, BenchError> {
         .find(|word| word.starts_with("gcc-"))
         .unwrap_or("gcc");
     if tools::on_path(named).is_some() {
-        return Ok(None);
+        return Ok(&[]);
     }
-    tools::find("gcc", "gcc").map(|_| Some("CC=gcc".into()))
+    tools::find("gcc", "gcc").map(|_| DEFAULT_COMPILER)
 }
 
+/// Not where they would come from: Debian keeps images of kernels whose headers are gone.
 fn no_headers(kernel: &Kernel) -> BenchError {
-    let release = &kernel.release;
+    let (release, all) = (&kernel.release, Stock::spellings().collect::<Vec<_>>());
     BenchError::Unavailable(format!(
-        "virtual time needs the headers of Linux {release}: apt-get install \
-         linux-headers-{release}, or use wall-clock time or --kernel 6.1"
+        "virtual time needs the headers of Linux {release}, as in /lib/modules/{release}/build: \
+         install them where your distribution has them, use --clock wall, or a stock kernel, which \
+         comes with its own (--kernel {})",
+        all.join(", ")
     ))
 }
 
@@ -127,11 +135,8 @@ mod tests {
             headers: None,
         };
         let error = DISK.built(&kernel, root.path(), &mut |_| ()).unwrap_err();
-        assert!(
-            error
-                .to_string()
-                .contains("apt-get install linux-headers-6.1"),
-            "{error}"
-        );
+        let ways = "where your distribution has them, use --clock wall, or a stock kernel";
+        assert!(error.to_string().contains(ways), "{error}");
+        assert!(!error.to_string().contains("apt-get"), "{error}");
     }
 }

@@ -7,7 +7,6 @@ use scenario::recording::{Kind, Part, Run, Writer};
 use study::recording::pack;
 
 use crate::{bench, machine, stock};
-use plimsoll_lab::vm::Stock;
 
 /// Regions, classes and all that a recording can hold, on a machine that holds what is beyond.
 const TEXT: &str = r#"
@@ -130,8 +129,8 @@ fn figures(data: &serde_json::Value, measure: &str) -> [f64; 2] {
 }
 
 /// Counts are equal, and what the disk and the clock say is near.
-fn does_it_again(kernel: Stock, name: &str) {
-    if bench(stock(kernel)).is_none() {
+fn does_it_again(name: &str) {
+    if bench(stock(name)).is_none() {
         return;
     }
     let place = tempfile::tempdir().unwrap();
@@ -168,10 +167,10 @@ fn does_it_again(kernel: Stock, name: &str) {
 
 #[test]
 fn linux_6_1_does_a_recording_again() {
-    does_it_again(Stock::Linux6_1, "6.1");
+    does_it_again("6.1");
 }
 
 #[test]
 fn linux_6_12_does_a_recording_again() {
-    does_it_again(Stock::Linux6_12, "6.12");
+    does_it_again("6.12");
 }

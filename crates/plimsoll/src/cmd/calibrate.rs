@@ -23,8 +23,7 @@ use crate::term;
 /// time, never from a study's result, so they are the same on every host.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The kernel: 6.1, 6.12 (stock Debian kernels), host, or the path of an image
-    #[arg(long)]
+    #[arg(long, help = super::bootable(""))]
     kernel: KernelChoice,
     /// Write the calibration into this folder
     #[arg(long, value_name = "DIR")]

@@ -7,6 +7,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use mm::quantity;
+use mm::stock::Stock;
 use mm::text::lasting;
 use mm::units::Nanos;
 
@@ -75,6 +76,12 @@ pub(crate) fn time(
 /// The times from one to another, in seconds.
 const fn seconds(least: u64, most: u64) -> RangeInclusive<Nanos> {
     Nanos(least * Nanos::SECOND.0)..=Nanos(most * Nanos::SECOND.0)
+}
+
+/// The help of a `--kernel` that is booted; `more` is said behind it.
+fn bootable(more: &str) -> String {
+    let stock = Stock::spellings().collect::<Vec<_>>().join(", ");
+    format!("The kernel: {stock} (stock Debian kernels), host, or the path of an image{more}")
 }
 
 /// How long a change waits or is watched, and how far back is looked.

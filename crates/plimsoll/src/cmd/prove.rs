@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use answer::bench::{Bench as _, BenchError};
 use answer::calibration::{self, CalibrationError};
+use answer::lacks;
 use answer::machine::{self, Cpus, Placed};
 use answer::model_bench::ModelBench;
 use answer::report::{Pair, Report};
@@ -24,7 +25,7 @@ use study::compare::Row;
 use study::{Cost, Study, roughly};
 
 use super::predict::{Asked, Choice, Shown, at_a_time, available, data, no_outcome};
-use super::{seconds, time, whole};
+use super::{bootable, seconds, time, whole};
 use crate::exit::ExitCode;
 use crate::progress::{Bar, Elsewhere};
 use crate::results::{self, Detail, View};
@@ -40,9 +41,7 @@ pub(crate) struct Args {
     asked: Asked,
     #[command(flatten)]
     choice: Choice,
-    /// The kernel: 6.1, 6.12 (stock Debian kernels), host, or the path of an image [default: with
-    /// --like the nearest stock kernel, else 6.1]
-    #[arg(long)]
+    #[arg(long, help = bootable(" [default: with --like the nearest that is modelled, else 6.1]"))]
     kernel: Option<KernelChoice>,
     /// Modules of the kernel, where they are not found beside the image
     #[arg(long, value_name = "DIR", requires = "kernel")]
@@ -105,16 +104,16 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let bar = begun(&experiment, args.jobs.unwrap_or_else(usual).get())?;
     let bench = VmBench::new(&args.options(kernel), &mut |news| bar.say("", &news))?;
     let store = Store::new(&args.records);
-    let (more, tell) = (args.choice.more(More::None), |event: Event<'_>| {
-        bar.tell(&event)
-    });
+    let tell = |event: Event<'_>| bar.tell(&event);
+    let more = args.choice.more(More::None);
     let results = experiment.run_until_settled(&bench, Some(&store), more, &tell);
     bar.finish();
     let results = results.map_err(|error| interrupted(error, &args.records))?;
     let failure = no_outcome(&results);
-    notes.extend(results.said(&study));
     let mut problems = problems(&results, "");
     let calibration = named.map_or_else(|| calibration::built_in(&bench.kernel()), Ok);
+    notes.extend(lacking(&study, &bench, &calibration));
+    notes.extend(results.said(&study));
     let model = foretold(&experiment, &arms, &results, calibration);
     match &model {
         Ok(model) => problems.extend(self::problems(model, "prediction for ")),
@@ -153,6 +152,17 @@ fn roomy(study: Study, release: Option<&str>, notes: &mut Vec<String>) -> anyhow
     let (study, said) = with_room(study, &ModelBench::of_kernel(&nearest)?)?;
     notes.extend(said);
     Ok(study)
+}
+
+/// What of the kernel the prediction beside the proof is not about.
+fn lacking(
+    study: &Study,
+    bench: &VmBench,
+    calibration: &Result<Calibration, CalibrationError>,
+) -> Vec<String> {
+    let machines = study.arms.iter().map(|arm| &arm.machine);
+    let of = |it: &Calibration| lacks::notes(&bench.kernel(), &it.kernel, machines);
+    calibration.as_ref().map(of).unwrap_or_default()
 }
 
 /// A bar, below a line on how long all runs are likely to take.
