@@ -400,3 +400,28 @@ fn what_a_readahead_window_has_not_come_to_is_not_there_yet() {
         .max();
     assert_eq!(most, Some(10), "a page takes 1 ms: {cached:?}");
 }
+
+#[test]
+fn kswapd_waits_for_writes_where_it_meets_no_other_pages() {
+    let throttled = |limit: &str| {
+        let written = Access {
+            write_percent: 100,
+            amount: Some(Bytes(200 * MIB).into()),
+            ..read(0)
+        };
+        let steps = vec![
+            map("heap", 24, Huge::Never),
+            step(Action::Access(touch("heap"))),
+            step(Action::Access(written)),
+            snapshot("written"),
+        ];
+        let mut scenario = scenario(&[256], vec![process("a", steps)]);
+        scenario.base.0 = vec![
+            setting("vm.dirty_bytes", limit),
+            setting("vm.dirty_background_bytes", "8192"),
+        ];
+        counter(&run(&scenario), "written", "nr_throttled_written")
+    };
+    assert!(throttled("40000000") > 1000);
+    assert_eq!(throttled("4194304"), 0);
+}

@@ -279,27 +279,6 @@ fn advice_that_a_file_is_not_needed_begins_to_write_it_and_waits_for_nothing() {
 }
 
 #[test]
-fn kswapd_waits_for_writes_where_it_meets_no_other_pages() {
-    let all = Bytes(6 * MEMORY.0 / 10);
-    let throttled = |limit: &str| {
-        let steps = writer(0, 200);
-        let hog = [
-            map("heap", 24, Huge::Never),
-            step(Action::Access(touch("heap"))),
-        ];
-        let steps = hog.into_iter().chain(steps).collect();
-        let settings = [
-            ("vm.dirty_bytes", limit),
-            ("vm.dirty_background_bytes", "8192"),
-        ];
-        let outcome = run(&with(&[256], vec![process("a", steps)], &settings));
-        counter(&outcome, "written", "nr_throttled_written")
-    };
-    assert!(throttled(&all.0.to_string()) > 1000);
-    assert_eq!(throttled("4194304"), 0);
-}
-
-#[test]
 fn a_writer_waits_while_the_block_with_its_inode_goes_to_the_journal() {
     let for_seconds = |seconds: u64, access: Access| Access {
         time_limit: Some(Nanos(seconds * Nanos::SECOND.0)),

@@ -19,6 +19,7 @@ use crate::mm::page_alloc::zone::Zones;
 use crate::mm::page_writeback::state::Writeback;
 use crate::mm::parts::Memory;
 use crate::mm::rmap::state::Rmap;
+use crate::mm::vmscan::state::Met;
 use crate::mm::vmscan::{Control, Reclaimer};
 use crate::sched::cpu::Cpu;
 
@@ -47,6 +48,15 @@ impl Shrunk {
     /// whose lock it did not get.
     pub(crate) fn weighed(self) -> u64 {
         self.scanned - self.locked
+    }
+}
+
+impl Met {
+    pub(crate) fn add(&mut self, done: Shrunk) {
+        self.taken += done.scanned;
+        self.unqueued_dirty += done.unqueued_dirty;
+        self.writing += done.writing;
+        self.again += done.met_again;
     }
 }
 

@@ -5,7 +5,6 @@ use crate::mm::lru::Lru;
 use crate::mm::lru_gen::memcg_lru::Walk;
 use crate::mm::vmscan::Control;
 use crate::mm::vmscan::scan_control::DEF_PRIORITY;
-use crate::mm::vmscan::shrink_list::Shrunk;
 use crate::rules::Rules;
 use crate::sched::timer::HZ;
 use alloc::boxed::Box;
@@ -41,19 +40,10 @@ pub(crate) struct Pass {
 /// is the bottleneck (`sc->nr`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Met {
-    taken: u64,
-    unqueued_dirty: u64,
-    writing: u64,
-    again: u64,
-}
-
-impl Met {
-    pub(crate) fn add(&mut self, done: Shrunk) {
-        self.taken += done.scanned;
-        self.unqueued_dirty += done.unqueued_dirty;
-        self.writing += done.writing;
-        self.again += done.met_again;
-    }
+    pub(crate) taken: u64,
+    pub(crate) unqueued_dirty: u64,
+    pub(crate) writing: u64,
+    pub(crate) again: u64,
 }
 
 /// Which of le9uo's floors are broken.
@@ -242,7 +232,7 @@ impl Kswapd {
         again > 0
     }
 
-    /// Whether so many pages have been written that its wait is over (`__acct_reclaim_writeback`).
+    /// Whether enough pages have been written for its wait to be over (`__acct_reclaim_writeback`).
     pub(crate) fn has_waited_enough(&self, written: u64) -> bool {
         self.throttled.is_none_or(|it| written - it.written > BATCH)
     }
