@@ -1,5 +1,7 @@
 //! What was measured on real kernels: the arms of built-in studies that set the tunable.
 
+use std::collections::BTreeSet;
+
 use crate::fact::or_unsaid;
 use crate::measured::{self, ArmEffect};
 use mm::catalogue::{Tunable, named};
@@ -40,7 +42,7 @@ struct Measured {
     model_holds: Option<bool>,
 }
 
-/// The arms that set it, in the order of the studies.
+/// The arms that set it, in the order of the studies; those on which no kernel decided come last.
 pub(crate) fn found(tunable: &Tunable) -> Vec<Found> {
     let mut found: Vec<Found> = Vec::new();
     let sets = |effect: &ArmEffect| {
@@ -66,6 +68,10 @@ pub(crate) fn found(tunable: &Tunable) -> Vec<Found> {
             }),
         }
     }
+    let arm = |it: &Found| (it.study.clone(), it.arm.clone());
+    let decided = found.iter().filter(|it| it.is_decided());
+    let decided: BTreeSet<_> = decided.map(arm).collect();
+    found.sort_by_key(|it| !decided.contains(&arm(it)));
     found
 }
 
@@ -124,6 +130,10 @@ impl Found {
     /// The study's name.
     pub(crate) fn study(&self) -> &str {
         &self.study
+    }
+
+    fn is_decided(&self) -> bool {
+        self.measures.iter().any(Measured::is_decided)
     }
 
     /// The measure that tells most: the first that is decided, else the first.
