@@ -111,8 +111,8 @@ fn error(row: &Row) -> Option<String> {
     })
 }
 
-/// Whether both have the same machine and the same work to do, but for what is set meanwhile and the
-/// kind of their pages: what differs between them is due to the settings.
+/// Whether both have the same machine and the same work, but for what is set meanwhile and the kind
+/// of their pages: what differs between them is due to the settings.
 fn does_the_same(arm: &Arm, baseline: &Arm) -> bool {
     let work = |arm: &Arm| {
         let mut workload = arm.workload.clone();
