@@ -340,7 +340,8 @@ fn what_root_reads_stays_locked_beside_twenty_programs_of_somebody_elses() {
 
 #[test]
 fn what_root_reads_is_locked_beside_a_flood_of_somebody_elses_files() {
-    let Some(place) = Place::new("floor.clean_min = \"48 MiB\"\n") else {
+    // Room for what else is read here meanwhile: a build reads files of 43 MiB four times.
+    let Some(place) = Place::new("floor.clean_min = \"256 MiB\"\n") else {
         return;
     };
     let theirs = place.of_nobody("theirs");
