@@ -44,12 +44,6 @@ impl<'a> System<'a> {
                 self.scheduler.queue.add(WaitsFor::Disk(disk), task.entity);
                 Flow::Blocked(Sleep::Io)
             }
-            Came::NotYet(NoPage::Throttled { ticks }) => {
-                let cpu = &self.memory.cpu;
-                let at = cpu.clock.expiry(cpu.now(), ticks);
-                self.scheduler.wake_at(&mut self.events, task.entity, at);
-                Flow::Blocked(Sleep::Idle)
-            }
             Came::NotYet(_) => Flow::Continue,
             Came::Kill(group) => match self.out_of_memory(task, group)? {
                 Victim::Own => {

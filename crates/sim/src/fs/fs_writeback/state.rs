@@ -190,7 +190,7 @@ pub(crate) struct Syncing {
     pub(crate) files: VecDeque<usize>,
     /// Of the file only these pages.
     pub(super) range: Option<Range<u64>>,
-    until: Until,
+    pub(super) until: Until,
     pub(crate) stage: Stage,
     pub(crate) plug: Plug,
 }
@@ -247,9 +247,5 @@ impl Syncing {
             until: Until::Begun,
             ..Self::of_range(file, range)
         }
-    }
-
-    pub(super) fn until(&self) -> Until {
-        self.until
     }
 }

@@ -83,7 +83,7 @@ impl Writeback {
             return Progress::Complete;
         };
         let Place { base, end, disk } = self.place(inode, syncing);
-        let (until, writer) = (syncing.until(), self.task_as_writer(cpu, disk, syncing));
+        let (until, writer) = (syncing.until, self.task_as_writer(cpu, disk, syncing));
         let stage = &mut syncing.stage;
         for _ in 0..BATCH {
             let Some(page) = self.dirty_pages.next(base + next as u32, end) else {
@@ -131,14 +131,13 @@ impl Writeback {
             return Progress::NoPage(NoPage::Congested { disk });
         }
         io.unplug(cpu, folios);
-        let first = syncing.range.as_ref().map_or(0, |range| range.start);
-        syncing.stage = match syncing.until() {
-            Until::Begun => Stage::Over,
-            Until::Written | Until::Durable => Stage::Wait(first),
-        };
-        if syncing.until() != Until::Begun {
-            self.requeue(cpu, disk, inode, false);
+        if syncing.until == Until::Begun {
+            syncing.stage = Stage::Over;
+            return Progress::Complete;
         }
+        self.requeue(cpu, disk, inode, false);
+        let first = syncing.range.as_ref().map_or(0, |range| range.start);
+        syncing.stage = Stage::Wait(first);
         Progress::Complete
     }
 
@@ -149,7 +148,7 @@ impl Writeback {
             syncing.stage = Stage::Wait(u64::from(page - base));
             return Progress::Waits(page);
         }
-        if syncing.until() == Until::Written {
+        if syncing.until == Until::Written {
             syncing.stage = Stage::Over;
             return Progress::Complete;
         }
@@ -161,7 +160,7 @@ impl Writeback {
 
     /// How much a task that writes files may have under way.
     fn task_as_writer(&self, cpu: &Cpu, disk: usize, syncing: &Syncing) -> Writer {
-        match syncing.until() {
+        match syncing.until {
             Until::Begun => Writer::Flusher {
                 waited_for: self.devices[disk].throttle.was_waited_for(cpu.now()),
                 marked: false,

@@ -81,7 +81,7 @@ impl Memory {
         while !reclaim.over {
             let not_yet = match self.direct_step(reclaim) {
                 Progress::Congested { disk } => Some(NoPage::Congested { disk }),
-                Progress::Naps { ticks } => Some(NoPage::Throttled { ticks }),
+                Progress::Throttled { ticks } => Some(NoPage::Throttled { ticks }),
                 _ if self.cpu.spent >= self.cpu.budget && !reclaim.over => Some(NoPage::Again),
                 _ => None,
             };
@@ -115,7 +115,7 @@ impl Memory {
         let reasons = [self.zones.kswapd.is_congested, got_nothing];
         let ticks = reasons.into_iter().filter(|&holds| holds).count() as u64;
         match pass.control.target == ROOT && ticks > 0 && self.may_throttle() {
-            true => Progress::Naps { ticks },
+            true => Progress::Throttled { ticks },
             false => progress,
         }
     }

@@ -12,7 +12,7 @@ use crate::mm::page_alloc::zone::Zones;
 use crate::mm::parts::Memory;
 use crate::mm::vmscan::scan_control::DEF_PRIORITY;
 use crate::mm::vmscan::state::{
-    BATCH, Balancing, Kswapd, NAP, Nap, Pass, Progress, Throttled, WRITES,
+    BATCH, Balancing, Kswapd, NAP, Nap, Pass, Progress, WRITES, WaitForWrites,
 };
 use crate::mm::vmscan::{Control, Reclaimer};
 use crate::sched::core::{Flow, Scheduler, Sleep};
@@ -159,7 +159,7 @@ impl Memory {
                     .is_ahead_of_writes(core::mem::take(&mut pass.met))
                 {
                     run.pass = Some(pass);
-                    progress = Progress::Throttled;
+                    progress = Progress::Throttled { ticks: WRITES };
                 } else if let Some(disk) = self
                     .zones
                     .waits_for_writes(&self.swap, &self.io)
@@ -203,9 +203,9 @@ pub(crate) fn kswapd(
 ) -> (Nanos, Flow) {
     scheduler.note_stalls(KSWAPD, [(from, true)].into_iter());
     memory.cpu.current.entity = KSWAPD;
-    if let Some(throttled) = memory.zones.kswapd.throttled.take() {
+    if let Some(wait) = memory.zones.kswapd.waits_for_writes.take() {
         let events = &mut memory.cpu.events;
-        events.nr_throttled_written += events.nr_written - throttled.written;
+        events.nr_throttled_written += events.nr_written - wait.written;
     }
     let mut now = from;
     while memory.zones.kswapd.is_awake() {
@@ -223,10 +223,10 @@ pub(crate) fn kswapd(
             scheduler.queue.add(WaitsFor::Disk(disk), KSWAPD);
             return (now, Flow::Blocked(Sleep::Io));
         }
-        if progress == Progress::Throttled {
-            let until = memory.cpu.clock.expiry(now, WRITES);
+        if let Progress::Throttled { ticks } = progress {
+            let until = memory.cpu.clock.expiry(now, ticks);
             let written = memory.cpu.events.nr_written;
-            memory.zones.kswapd.throttled = Some(Throttled { until, written });
+            memory.zones.kswapd.waits_for_writes = Some(WaitForWrites { until, written });
             events.add(until, Event::ThrottleEnds { at: until });
             scheduler.queue.add(WaitsFor::Written, KSWAPD);
             return (now, Flow::Blocked(Sleep::Idle));
@@ -283,7 +283,7 @@ impl Zones {
 impl Kswapd {
     /// Its wait for pages to be written has become too long.
     pub(crate) fn throttle_ends(&mut self, scheduler: &mut Scheduler, at: Nanos) {
-        if self.throttled.is_some_and(|it| it.until == at) {
+        if self.waits_for_writes.is_some_and(|it| it.until == at) {
             scheduler.wake_waiters(WaitsFor::Written, at);
         }
     }

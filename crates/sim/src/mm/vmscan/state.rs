@@ -78,10 +78,8 @@ pub(crate) enum Progress {
     Done,
     /// This disk's queue is full: go on when it has done something.
     Congested { disk: usize },
-    /// Pages come round faster than they are written: go on when some are.
-    Throttled,
-    /// So it is for a direct reclaimer, which sleeps for that many ticks.
-    Naps { ticks: u64 },
+    /// There is little but what has to be written: go on after that many ticks at the latest.
+    Throttled { ticks: u64 },
 }
 
 impl Pass {
@@ -167,7 +165,7 @@ pub(crate) struct Kswapd {
     /// direct reclaimers wait after each pass (`LRUVEC_CONGESTED`).
     pub(crate) is_congested: bool,
     /// It waits for pages to be written.
-    pub(crate) throttled: Option<Throttled>,
+    pub(crate) waits_for_writes: Option<WaitForWrites>,
     /// 6.1: the next pass ages groups of generations that need it.
     pub(crate) ages: bool,
     /// CPU time that it has used.
@@ -176,7 +174,7 @@ pub(crate) struct Kswapd {
 
 /// A wait for pages to be written (`VMSCAN_THROTTLE_WRITEBACK`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Throttled {
+pub(crate) struct WaitForWrites {
     /// It ends at this time at the latest.
     pub(crate) until: Nanos,
     /// Pages that had been written when it began.
@@ -234,7 +232,8 @@ impl Kswapd {
 
     /// Whether enough pages have been written for its wait to be over (`__acct_reclaim_writeback`).
     pub(crate) fn has_waited_enough(&self, written: u64) -> bool {
-        self.throttled.is_none_or(|it| written - it.written > BATCH)
+        self.waits_for_writes
+            .is_none_or(|it| written - it.written > BATCH)
     }
 
     /// Whether it was woken since the scheduler was last told.
