@@ -13,10 +13,12 @@ use answer::bench::{Bench as _, Run};
 use answer::calibration;
 use answer::model_bench::ModelBench;
 use anyhow::{Context, Result, bail};
+use mm::stock::Stock;
 use plimsoll_lab::store::Store;
 use scenario::outcome::Outcome;
 use study::Study;
 use study::compare::Reading;
+use study::record::Provenance;
 
 use super::drawn::Drawn;
 use super::text;
@@ -48,12 +50,12 @@ impl Benches {
     pub(super) fn ask(&self, drawn: Drawn) -> Result<Option<Asked>> {
         let text = text::of(&drawn);
         let study = Study::parse(&text, "a drawn study")?;
-        let mut recorded = self.recorded(&study)?;
+        let mut recorded = self.recorded(&study, &drawn)?;
         if let Some(plimsoll) = &self.plimsoll
             && recorded.len() < study.arms.len() * self.starts as usize
         {
             self.prove(plimsoll, &drawn, &study)?;
-            recorded = self.recorded(&study)?;
+            recorded = self.recorded(&study, &drawn)?;
         }
         let Some((release, _, _)) = recorded.first() else {
             return Ok(None);
@@ -71,13 +73,14 @@ impl Benches {
         }))
     }
 
-    /// What the kernel did with exactly this workload: its release, the seed and the figures.
-    fn recorded(&self, study: &Study) -> Result<Vec<(String, u64, Reading)>> {
+    /// What its kernel did with exactly this workload: the release, the seed and the figures.
+    fn recorded(&self, study: &Study, drawn: &Drawn) -> Result<Vec<(String, u64, Reading)>> {
         let records = Store::new(&self.records).load(&study.name)?;
-        let same = |text: &str| workload(text) == workload(&study.text);
-        let same = records
-            .into_iter()
-            .filter(|it| same(&it.provenance.study_text));
+        let kernel = Stock::named(drawn.kernel).context("a study is of a stock kernel")?;
+        let same = |from: &Provenance| {
+            kernel.has(&from.kernel) && workload(&from.study_text) == workload(&study.text)
+        };
+        let same = records.into_iter().filter(|it| same(&it.provenance));
         let read = same.map(|record| {
             let from = record.provenance;
             let reading = Reading::of(&study.measures, &from.arm, &record.outcome);
@@ -106,7 +109,7 @@ impl Benches {
         match output.status.code() {
             Some(0 | 1) => Ok(()),
             // A refusal of the model comes after the records.
-            _ if !self.recorded(study)?.is_empty() => Ok(()),
+            _ if !self.recorded(study, drawn)?.is_empty() => Ok(()),
             _ => bail!(
                 "{}: {}",
                 study.name,

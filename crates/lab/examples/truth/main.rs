@@ -4,6 +4,7 @@
 //! with `--starts N`, predicts it with the same seeds, and says where the model's reader would have
 //! chosen another arm than the kernel's. Records lie in `records/truth`, or where `--records DIR`
 //! says; what is there is not run again. `--recorded` runs nothing and takes what is there.
+//! `--kernel NAME` asks that stock kernel instead of the one that a seed drew.
 //! `--plimsoll PATH` is the command that proves.
 
 mod ask;
@@ -21,6 +22,7 @@ use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
+use mm::stock::Stock;
 
 use ask::Benches;
 use decide::Judgement;
@@ -48,6 +50,7 @@ struct Wanted {
     starts: u64,
     records: PathBuf,
     recorded: bool,
+    kernel: Option<&'static Stock>,
     plimsoll: Option<PathBuf>,
 }
 
@@ -73,6 +76,7 @@ impl Wanted {
             starts: 1,
             records: root().join("records/truth"),
             recorded: false,
+            kernel: None,
             plimsoll: None,
         };
         let mut arguments = arguments.iter();
@@ -99,13 +103,15 @@ impl Wanted {
             "--seeds" => self.seeds = seeds(value)?,
             "--starts" => self.starts = number()?.max(1),
             "--records" => self.records = PathBuf::from(value),
+            "--kernel" => self.kernel = Some(stock(value)?),
             "--plimsoll" => self.plimsoll = Some(PathBuf::from(value)),
             "--shrink" => self.what = What::Shrink(number()?),
             "--text" => self.what = What::Text(number()?),
             "--small" => self.what = What::Small(number()?),
             _ => bail!(
                 "no option \"{option}\"; there are --seeds A..B, --starts N, --records DIR, \
-                 --recorded, --errors, --shrink SEED, --text SEED, --small SEED, --plimsoll PATH"
+                 --recorded, --kernel NAME, --errors, --shrink SEED, --text SEED, --small SEED, \
+                 --plimsoll PATH"
             ),
         }
         Ok(())
@@ -134,11 +140,20 @@ fn seeds(text: &str) -> Result<RangeInclusive<u64>> {
     }
 }
 
+fn stock(name: &str) -> Result<&'static Stock> {
+    Stock::named(name).with_context(|| {
+        let names: Vec<&str> = Stock::spellings().collect();
+        format!("--kernel {name}: there is {}", names.join(", "))
+    })
+}
+
 fn score(wanted: &Wanted) -> Result<()> {
     let benches = wanted.benches()?;
     let (mut tallies, mut misses, mut refusals) = (Tallies::default(), Vec::new(), String::new());
     for seed in wanted.seeds.clone() {
-        let asked = match benches.ask(draw::whole(seed)) {
+        let mut drawn = draw::whole(seed);
+        drawn.kernel = wanted.kernel.map_or(drawn.kernel, |kernel| kernel.line);
+        let asked = match benches.ask(drawn) {
             Ok(Some(asked)) => asked,
             Ok(None) => continue,
             Err(why) => {
