@@ -27,6 +27,14 @@ pub enum Mechanism {
     /// New anonymous pages, and those that come back from swap, begin on the inactive list and have
     /// to be used twice there; before, they began on the active one, and one use was enough.
     AnonBeginsInactive,
+    /// The lists of a CPU hold as many pages as the low mark, and blocks of several pages; before,
+    /// six batches of single pages, of which one goes back when they are full.
+    LargePcp,
+    /// Reclaim that cannot go on before pages are written sleeps until they are: kswapd, and tasks
+    /// between their passes. Before, kswapd sleeps for a tenth of a second whatever is written, and
+    /// so does a task that got nothing (`congestion_wait`: disks of blk-mq never say that they are
+    /// congested).
+    WaitsUntilWritten,
     /// Pages scanned in vain weigh on their kind, and pages written 32 times as much.
     CountsRotations,
     /// A device has `bdi/strict_limit` and `max_ratio_fine`.

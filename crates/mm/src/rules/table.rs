@@ -238,6 +238,18 @@ pub const TABLE: &[Row] = &[
         "protect the workingset on anonymous LRU, 5.9",
     ),
     does(
+        Mechanism::LargePcp,
+        v(5, 14),
+        LAST,
+        "disassociate the pcp->high from pcp->batch, 5.14",
+    ),
+    does(
+        Mechanism::WaitsUntilWritten,
+        v(5, 16),
+        LAST,
+        "reclaim_throttle, 5.16",
+    ),
+    does(
         Mechanism::CountsRotations,
         v(6, 2),
         LAST,

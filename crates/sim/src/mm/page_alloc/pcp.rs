@@ -1,9 +1,10 @@
 //! Per-CPU page lists: pages pass through them on their way to and from a zone, and those that lie
 //! on them are not counted as free (`mm/page_alloc.c`).
 //!
-//! Up to 6.6 the limit of the lists is fixed by the zone's low watermark. Since 6.7 the kernel
-//! tunes it between that and an eighth of the zone, and draws ever larger batches of single pages
-//! while nothing is freed, whatever they are for.
+//! Up to 5.13 they hold six batches of single pages at most, and larger blocks go past them. Up to
+//! 6.6 the limit of the lists is fixed by the zone's low watermark. Since 6.7 the kernel tunes it
+//! between that and an eighth of the zone, and draws ever larger batches of single pages while
+//! nothing is freed, whatever they are for.
 
 mod run;
 
@@ -11,7 +12,7 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::ops::Range;
 
-use mm::rules::{self, Mechanism};
+use mm::rules::{Mechanism, Mechanisms};
 
 use crate::mm::page_alloc::buddy::{Buddy, Frame, Migrate};
 use crate::mm::page_alloc::pcp::run::Run;
@@ -23,6 +24,8 @@ const SCALE_MAX: u32 = 5;
 /// Lists that the kernel fills for itself while it boots, by a trace of 6.1 and 6.12: single pages,
 /// unmovable and reclaimable; two and four contiguous ones of both kinds; eight unmovable ones.
 const KERNEL_LISTS: u64 = 7;
+/// Before larger blocks had lists: single pages of both kinds.
+const KERNEL_LISTS_OF_SINGLES: u64 = 2;
 
 /// What a block of pages is for: each migrate type and order has a list of its own. These are those
 /// that matter, in the kernel's order.
@@ -113,7 +116,9 @@ pub(crate) struct Pcp {
 /// How a kernel sizes limit and batches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tuning {
-    /// Up to 6.6: each batch given back in a row is twice the one before. Debian's 6.1 stops at
+    /// Up to 5.13: six batches, of which one goes back.
+    Batches,
+    /// Up to 6.6, by the low watermark: each batch given back in a row is twice the one before. Debian's 6.1 stops at
     /// 32 batches, as 6.7 does: of unmapped regions of 48 to 200 MiB the same 11900 to 12500 pages
     /// stay on the lists, at a limit of 13856.
     Fixed { free_factor: u32 },
@@ -147,9 +152,19 @@ pub(crate) struct ZoneState {
 impl Tuning {
     /// The rule of a kernel release, as in `6.12.117+deb12-cloud-amd64`.
     pub(crate) fn of(release: &str) -> Self {
-        match rules::has(release, Mechanism::TunedPcp) {
-            true => Self::Auto(Auto::default()),
-            false => Self::Fixed { free_factor: 0 },
+        let rules = Mechanisms::of(release);
+        match rules.has(Mechanism::LargePcp) {
+            false => Self::Batches,
+            true if rules.has(Mechanism::TunedPcp) => Self::Auto(Auto::default()),
+            true => Self::Fixed { free_factor: 0 },
+        }
+    }
+
+    /// Lists that the kernel fills for itself while it boots.
+    fn kernel_lists(&self) -> u64 {
+        match self {
+            Self::Batches => KERNEL_LISTS_OF_SINGLES,
+            Self::Fixed { .. } | Self::Auto(_) => KERNEL_LISTS,
         }
     }
 }
@@ -175,12 +190,16 @@ impl Pcp {
     pub(crate) fn fill(&mut self, mut frames: Range<Frame>, not_for_users: u64) {
         self.count = u64::from(frames.end - frames.start);
         let half = self.batch / 2;
-        let pairs = half - half % List::Slab.block();
-        if half > 0 && self.count >= half * KERNEL_LISTS {
+        let lists = self.tuning.kernel_lists();
+        let pairs = match self.tuning {
+            Tuning::Batches => 0,
+            Tuning::Fixed { .. } | Tuning::Auto(_) => half - half % List::Slab.block(),
+        };
+        if half > 0 && self.count >= half * lists {
             // A pair begins at an even frame.
-            let odd = u64::from(frames.start % 2);
+            let odd = u64::from(frames.start % 2).min(pairs);
             let kernels = not_for_users.min(self.count);
-            let of_reserved = kernels.saturating_sub(half * KERNEL_LISTS);
+            let of_reserved = kernels.saturating_sub(half * lists);
             self.rest.extend(frames.by_ref().take(odd as usize));
             for (list, pages) in [
                 (List::UnmovablePairs, pairs),
@@ -191,7 +210,7 @@ impl Pcp {
                 let blocks = frames.by_ref().take(pages as usize);
                 self.lists[list as usize].extend(blocks.step_by(list.block() as usize));
             }
-            let rest = half * KERNEL_LISTS - 2 * half - 2 * pairs - odd;
+            let rest = half * lists - 2 * half - 2 * pairs - odd;
             self.rest.extend(frames.by_ref().take(rest as usize));
         }
         self.lists[List::Users as usize].extend(frames);
@@ -218,10 +237,12 @@ impl Pcp {
         self.high
     }
 
-    /// The limit follows the zone's low watermark and its size (`zone_highsize`).
+    /// The limit follows the zone's low watermark and its size (`zone_highsize`); of six batches it
+    /// stays as boot has made it.
     pub(crate) fn set_limits(&mut self, low: u64, managed: u64) {
         let least = self.batch * 4;
         match &mut self.tuning {
+            Tuning::Batches => {}
             Tuning::Fixed { .. } => self.high = low.max(least),
             Tuning::Auto(auto) => {
                 auto.min = low.max(least);
@@ -248,6 +269,7 @@ impl Pcp {
         self.count -= taken as u64;
         let halvings = taken as u32;
         match &mut self.tuning {
+            Tuning::Batches => {}
             Tuning::Fixed { free_factor } => {
                 *free_factor = free_factor.checked_shr(halvings).unwrap_or(0);
             }
@@ -261,6 +283,7 @@ impl Pcp {
     /// A block is asked for: how many an empty list draws (`rmqueue_pcplist`).
     pub(crate) fn wanted(&mut self, list: List, zone: ZoneState) -> u64 {
         match &mut self.tuning {
+            Tuning::Batches => {}
             Tuning::Fixed { free_factor } => *free_factor >>= 1,
             Tuning::Auto(auto) => auto.free_count >>= 1,
         }
@@ -295,6 +318,7 @@ impl Pcp {
     pub(crate) fn room(&self, zone: ZoneState) -> u64 {
         let four = self.batch * 4;
         let high = match &self.tuning {
+            Tuning::Batches => self.high,
             Tuning::Fixed { .. } if zone.reclaiming => self.high.min(four),
             Tuning::Fixed { .. } => self.high,
             Tuning::Auto(auto) => {
@@ -354,6 +378,7 @@ impl Pcp {
         }
         self.raise_limit(self.batch, zone);
         match self.batch {
+            _ if self.tuning == Tuning::Batches => 1,
             1 => 1,
             batch => (batch / list.block()).max(2),
         }
@@ -393,6 +418,9 @@ impl Pcp {
         let count = self.count();
         let batch = self.batch;
         match &mut self.tuning {
+            Tuning::Batches if list.block() > 1 => list.block(),
+            Tuning::Batches if count < self.high => 0,
+            Tuning::Batches => batch,
             Tuning::Fixed { free_factor } => {
                 if list.is_pair() && *free_factor > 0 {
                     return count;

@@ -13,7 +13,7 @@ use crate::mm::page_alloc::zone::Mark;
 use crate::mm::page_alloc::zone::Zones;
 use crate::mm::parts::Memory;
 use crate::mm::swapfile::Swap;
-use crate::mm::vmscan::state::{BATCH, Progress};
+use crate::mm::vmscan::state::{BATCH, Progress, WRITES};
 use crate::mm::vmscan::{Control, Reclaimer};
 use crate::sched::cpu::Cpu;
 
@@ -52,6 +52,10 @@ impl Memory {
                 let allocation = core::mem::take(&mut self.allocation);
                 self.groups.refund(allocation.charging);
                 return Err(NoPage::OutOfMemory);
+            }
+            let waits = progress == 0 && !self.cpu.rules.has(Mechanism::WaitsUntilWritten);
+            if waits && self.is_mostly_unwritten() {
+                return Err(NoPage::Throttled { ticks: WRITES });
             }
         }
     }
@@ -120,16 +124,22 @@ impl Memory {
         }
     }
 
-    /// Whether a reclaimer may have to wait: most of what there is to reclaim has to be written,
-    /// and kswapd has not given up (`skip_throttle_noprogress`).
+    /// Whether a reclaimer may have to wait between its passes (`skip_throttle_noprogress`).
     fn may_throttle(&self) -> bool {
+        self.cpu.rules.has(Mechanism::WaitsUntilWritten)
+            && !self.zones.kswapd.is_hopeless()
+            && self.is_mostly_unwritten()
+    }
+
+    /// Whether most of what there is to reclaim has to be written first.
+    fn is_mostly_unwritten(&self) -> bool {
         let (zones, writeback) = (&self.zones, &self.writeback);
         let files = zones.list(Lru::InactiveFile) + zones.list(Lru::ActiveFile);
         let anon = zones.list(Lru::InactiveAnon) + zones.list(Lru::ActiveAnon);
         let anon = if self.swap.can_swap() { anon } else { 0 };
         let under_writeback = writeback.under_writeback(&self.swap);
         let reclaimable = files + anon + self.swap.writing;
-        !zones.kswapd.is_hopeless() && 2 * (writeback.dirty + under_writeback) > reclaimable
+        2 * (writeback.dirty + under_writeback) > reclaimable
     }
 }
 
@@ -227,6 +237,30 @@ mod tests {
         };
         assert_eq!(tries(Effort::Once), 1);
         assert_eq!(tries(Effort::Full), 17);
+    }
+
+    /// 5.15 `should_reclaim_retry`: where little but dirty pages is left, it waits before it tries
+    /// again; since, reclaim itself does.
+    #[test]
+    fn before_5_16_a_task_that_got_nothing_waits_for_writes() {
+        let mut memory = Memory::with_two_zones(1000, 100);
+        let page = memory.take_range(1).expect("there is room");
+        memory.zones[1].set_free(100);
+        memory.zones[0].set_free(60);
+        memory.writeback.dirty = 1;
+        let mut tries = |waits_until_written| {
+            let mechanisms = &mut memory.cpu.rules.mechanisms;
+            mechanisms.set(Mechanism::WaitsUntilWritten, waits_until_written);
+            let before = memory.cpu.events.allocstall_movable;
+            let got = memory.allocate(page, State::Inactive);
+            (got, memory.cpu.events.allocstall_movable - before)
+        };
+        let waits = Err(NoPage::Throttled { ticks: WRITES });
+        for _ in 0..16 {
+            assert_eq!(tries(false), (waits, 1));
+        }
+        assert_eq!(tries(false), (Err(NoPage::OutOfMemory), 1));
+        assert_eq!(tries(true).0, Err(NoPage::Throttled { ticks: 1 }));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 
 use alloc::boxed::Box;
 
+use mm::rules::Mechanism;
 use mm::units::Nanos;
 
 use crate::mm::lruvec::state::Lruvecs;
@@ -225,8 +226,11 @@ pub(crate) fn kswapd(
         }
         if let Progress::Throttled { ticks } = progress {
             let until = memory.cpu.clock.expiry(now, ticks);
-            let written = memory.cpu.events.nr_written;
-            memory.zones.kswapd.waits_for_writes = Some(WaitForWrites { until, written });
+            memory.zones.kswapd.waits_for_writes = Some(WaitForWrites {
+                until,
+                written: memory.cpu.events.nr_written,
+                may_end_early: memory.cpu.rules.has(Mechanism::WaitsUntilWritten),
+            });
             events.add(until, Event::ThrottleEnds { at: until });
             scheduler.queue.add(WaitsFor::Written, KSWAPD);
             return (now, Flow::Blocked(Sleep::Idle));

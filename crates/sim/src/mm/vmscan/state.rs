@@ -179,6 +179,8 @@ pub(crate) struct WaitForWrites {
     pub(crate) until: Nanos,
     /// Pages that had been written when it began.
     pub(crate) written: u64,
+    /// It ends before that once enough pages are written.
+    pub(crate) may_end_early: bool,
 }
 
 /// The nap after a run.
@@ -233,7 +235,7 @@ impl Kswapd {
     /// Whether enough pages have been written for its wait to be over (`__acct_reclaim_writeback`).
     pub(crate) fn has_waited_enough(&self, written: u64) -> bool {
         self.waits_for_writes
-            .is_none_or(|it| written - it.written > BATCH)
+            .is_none_or(|it| it.may_end_early && written - it.written > BATCH)
     }
 
     /// Whether it was woken since the scheduler was last told.

@@ -96,6 +96,21 @@ fn pages_go_through_in_batches_and_come_back_in_growing_ones() {
     );
 }
 
+/// Seen in zoneinfo of Debian's 5.10: 63 a batch, 378 at most.
+#[test]
+fn until_5_13_one_batch_of_six_goes_back_and_larger_blocks_go_past() {
+    let tuning = Tuning::of("5.10.0-46-cloud-amd64");
+    let mut lists = Lists::new(0, 63, 378, tuning);
+    lists.0.set_limits(4000, 200_000);
+    let given = (0..1000).map(|_| lists.free(List::Users, QUIET));
+    let given: Vec<u64> = given.filter(|n| *n > 0).collect();
+    assert_eq!(given, [63; 10]);
+    assert_eq!(lists.0.count(), 370);
+    assert_eq!(lists.allocate(List::Slab), 2);
+    assert_eq!(lists.free(List::Slab, QUIET), 2);
+    assert_eq!(lists.0.count(), 370);
+}
+
 #[test]
 fn freed_huge_pages_wait_for_the_next_huge_fault() {
     let mut lists = Lists::new(0, 63, 2000, FIXED);
@@ -230,7 +245,7 @@ fn a_small_zone_gives_page_by_page() {
 proptest! {
     #[test]
     fn pages_that_come_and_go_together_leave_the_lists_as_one_by_one(
-        tuning in prop::sample::select(vec![FIXED, Tuning::of("6.12")]),
+        tuning in prop::sample::select(vec![FIXED, Tuning::Batches, Tuning::of("6.12")]),
         steps in prop::collection::vec((1_usize..80, any::<bool>(), any::<[bool; 2]>()), 1..60),
     ) {
         let mut together = Lists::new(0, 8, 40, tuning);
