@@ -56,6 +56,13 @@ fn the_readmes_counts_are_those_of_the_tables() {
 }
 
 #[test]
+fn the_kernels_that_are_predicted_are_those_with_a_calibration() {
+    let kernels: Vec<_> = answer::calibration::kernels().collect();
+    let row = format!("| `predict` | {} |", kernels.join(", "));
+    assert_says("docs/kernels.md", &[row]);
+}
+
+#[test]
 fn the_counts_of_studies_are_those_of_the_score() {
     const FIRST_SIX: [&str; 6] = [
         "min-free-kbytes",
