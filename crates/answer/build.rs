@@ -1,19 +1,26 @@
-//! Lists the calibrations in the `calibration` folder, and those of the records, so that the binary
+//! Packs the calibrations in the `calibration` folder, and those of the records, so that the binary
 //! carries them; and names the model by its sources.
 
 use std::fmt::Write as _;
+use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
+
+use flate2::Compression;
+use flate2::read::GzDecoder;
+use flate2::write::GzEncoder;
 
 fn main() -> io::Result<()> {
     let root = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default());
     let out = PathBuf::from(env::var_os("OUT_DIR").unwrap_or_default());
-    for (folder, file) in [
-        ("calibration", "calibrations.rs"),
-        ("records/calibration", "calibrations_of_records.rs"),
+    for (folder, name) in [
+        ("calibration", "calibrations"),
+        ("records/calibration", "calibrations_of_records"),
     ] {
         let folder = root.join("../..").join(folder);
-        fs::write(out.join(file), table(&folder)?)?;
+        let packed = out.join(name);
+        fs::create_dir_all(&packed)?;
+        fs::write(packed.with_extension("rs"), table(&folder, &packed)?)?;
     }
     let mut model = FNV_BASIS;
     for part in MODEL {
@@ -46,29 +53,44 @@ fn hash(folder: &Path, before: u64) -> io::Result<u64> {
     Ok(so_far)
 }
 
-/// A slice of every kernel's name and its files.
-fn table(folder: &Path) -> io::Result<String> {
+/// A slice of all kernels; their captures are packed into files of this folder.
+fn table(folder: &Path, packed: &Path) -> io::Result<String> {
     println!("cargo:rerun-if-changed={}", folder.display());
     let mut table = String::from("&[\n");
     for kernel in entries(folder)? {
-        if !kernel.join("calibration.toml").is_file() {
+        let costs = kernel.join("calibration.toml");
+        if !costs.is_file() {
             continue;
         }
         println!("cargo:rerun-if-changed={}", kernel.display());
-        let _ = writeln!(table, "    (\"{}\", &[", name(&kernel));
-        for file in entries(&kernel)? {
-            let path = file.canonicalize()?;
-            let _ = writeln!(
-                table,
-                "        ({:?}, include_bytes!({:?})),",
-                name(&file),
-                path.display().to_string()
-            );
-        }
-        table.push_str("    ]),\n");
+        let file = packed.join(name(&kernel));
+        let files = pack(&kernel, &file)?;
+        let [costs, file] = [costs.canonicalize()?, file].map(|it| it.display().to_string());
+        let _ = writeln!(
+            table,
+            "    Embedded {{ kernel: {:?}, costs: include_bytes!({costs:?}), \
+             captures: include_bytes!({file:?}), files: &{files:?} }},",
+            name(&kernel)
+        );
     }
     table.push_str("]\n");
     Ok(table)
+}
+
+/// Packs a kernel's captures into one compressed file; their names and lengths.
+fn pack(kernel: &Path, file: &Path) -> io::Result<Vec<(String, usize)>> {
+    let mut packed = GzEncoder::new(fs::File::create(file)?, Compression::best());
+    let captures = entries(kernel)?.into_iter();
+    let captures = captures.filter(|path| path.extension().is_some_and(|it| it == "gz"));
+    let files = captures.map(|path| {
+        let mut capture = Vec::new();
+        GzDecoder::new(fs::File::open(&path)?).read_to_end(&mut capture)?;
+        packed.write_all(&capture)?;
+        Ok((name(&path), capture.len()))
+    });
+    let files = files.collect::<io::Result<_>>()?;
+    packed.finish()?;
+    Ok(files)
 }
 
 /// The paths in a folder, sorted; none where there is no folder.

@@ -37,11 +37,21 @@ pub const FILE: &str = "calibration.toml";
 /// The largest file of one that is read: a boot capture is a few dozen kilobytes.
 pub const MOST_BYTES: u64 = 64 << 20;
 
-/// The calibrations in the binary: the kernel's name and its files.
-type Embedded = [(&'static str, &'static [(&'static str, &'static [u8])])];
-const BUILT_IN: &Embedded = include!(concat!(env!("OUT_DIR"), "/calibrations.rs"));
+/// What a compressed file begins with.
+const GZIP: [u8; 2] = [0x1f, 0x8b];
+
+/// A calibration in the binary.
+struct Embedded {
+    kernel: &'static str,
+    costs: &'static [u8],
+    /// All captures, compressed as one: those of one kernel differ in their numbers only.
+    captures: &'static [u8],
+    /// Their files, and how many bytes each takes of that.
+    files: &'static [(&'static str, usize)],
+}
+const BUILT_IN: &[Embedded] = include!(concat!(env!("OUT_DIR"), "/calibrations.rs"));
 /// Those by which records are predicted that do not name the room of their program: it took 7 MiB.
-const OF_RECORDS: &Embedded = include!(concat!(env!("OUT_DIR"), "/calibrations_of_records.rs"));
+const OF_RECORDS: &[Embedded] = include!(concat!(env!("OUT_DIR"), "/calibrations_of_records.rs"));
 
 /// Why there is no calibration.
 #[derive(Debug, thiserror::Error)]
@@ -74,7 +84,7 @@ pub enum CalibrationError {
 
 /// The names of the kernels that the binary carries a calibration of.
 pub fn kernels() -> impl Iterator<Item = &'static str> {
-    BUILT_IN.iter().map(|(kernel, _)| *kernel)
+    BUILT_IN.iter().map(|one| one.kernel)
 }
 
 /// The calibrated kernel that is the fewest releases away; the older of two.
@@ -129,24 +139,40 @@ pub(crate) fn of_records(kernel: &str) -> Result<Calibration, CalibrationError> 
     embedded(OF_RECORDS, kernel)
 }
 
-fn embedded(all: &Embedded, kernel: &str) -> Result<Calibration, CalibrationError> {
+fn embedded(all: &[Embedded], kernel: &str) -> Result<Calibration, CalibrationError> {
     let serves = |name: &str| {
         kernel
             .strip_prefix(name)
             .is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '-']))
     };
-    let Some((name, files)) = all.iter().find(|(name, _)| serves(name)) else {
+    let Some(one) = all.iter().find(|one| serves(one.kernel)) else {
         return Err(CalibrationError::Unknown {
             kernel: kernel.to_owned(),
             way_out: way_out(kernel),
         });
     };
-    from_files(&format!("built-in calibration {name}"), |wanted| {
-        let found = files.iter().find(|(file, _)| *file == wanted);
-        found
-            .map(|(_, bytes)| bytes.to_vec())
-            .ok_or_else(|| io::ErrorKind::NotFound.into())
+    let place = format!("built-in calibration {}", one.kernel);
+    let captures = inflated(one.captures).map_err(|source| CalibrationError::Io {
+        path: place.clone(),
+        source,
+    })?;
+    from_files(&place, |wanted| {
+        if wanted == FILE {
+            return Ok(one.costs.to_vec());
+        }
+        let at = one.files.iter().position(|(file, _)| *file == wanted);
+        let at = at.ok_or(io::ErrorKind::NotFound)?;
+        let begin: usize = one.files[..at].iter().map(|(_, length)| length).sum();
+        Ok(captures[begin..][..one.files[at].1].to_vec())
     })
+}
+
+fn inflated(gzip: &[u8]) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    GzDecoder::new(gzip)
+        .take(MOST_BYTES)
+        .read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// The calibration's files: each boot's capture, and last the costs that name them.
@@ -170,7 +196,8 @@ pub fn hash(calibration: &Calibration) -> String {
     sha256(text.as_bytes())
 }
 
-/// The calibration in these files; `place` is what errors call their folder.
+/// The calibration in these files; `place` is what errors call their folder. A capture may be
+/// compressed.
 ///
 /// # Errors
 /// A file is missing or does not hold what it should.
@@ -194,7 +221,7 @@ pub fn from_files(
     let mut boots = Vec::new();
     for entry in &head.boot {
         let capture =
-            expanded(&load(&entry.capture)?).map_err(|what| broken(&entry.capture, what))?;
+            expanded(load(&entry.capture)?).map_err(|what| broken(&entry.capture, what))?;
         let unit = |e: QuantityError| broken(FILE, e.to_string());
         boots.push(Boot {
             memory: quantity::size(&entry.memory).map_err(unit)?,
@@ -254,11 +281,12 @@ fn compressed(capture: &Capture) -> io::Result<Vec<u8>> {
     gzip.finish()
 }
 
-fn expanded(bytes: &[u8]) -> Result<Capture, String> {
-    let mut text = String::new();
-    let mut gzip = GzDecoder::new(bytes).take(MOST_BYTES);
-    gzip.read_to_string(&mut text)
-        .map_err(|error| error.to_string())?;
+fn expanded(bytes: Vec<u8>) -> Result<Capture, String> {
+    let text = match bytes.starts_with(&GZIP) {
+        true => inflated(&bytes).map_err(|error| error.to_string())?,
+        false => bytes,
+    };
+    let text = String::from_utf8(text).map_err(|error| error.to_string())?;
     Capture::parse(&text).map_err(|error| error.to_string())
 }
 
