@@ -13,13 +13,17 @@ fn study(case: &str) -> Study {
 }
 
 fn outcome(study: &Study, kernel: &str, arm: &str) -> Outcome {
+    answered(study, kernel, arm).expect("it runs")
+}
+
+fn answered(study: &Study, kernel: &str, arm: &str) -> Result<Outcome, String> {
     let scenario = study.scenario(arm, 1).expect("a scenario");
     let bench = ModelBench::new(calibration::built_in(kernel).expect("it is built in"));
     let run = Run {
         scenario: &scenario,
     };
-    let capture = bench.run(run, &mut |_| ()).expect("it runs");
-    Outcome::from_capture(capture).expect("an outcome")
+    let capture = bench.run(run, &mut |_| ()).map_err(|why| why.to_string())?;
+    Ok(Outcome::from_capture(capture).expect("an outcome"))
 }
 
 /// The figures of an arm, by measure, each in its unit.
@@ -99,12 +103,20 @@ fn huge_pages_are_decided_on_before_the_late_pages_come() {
     }
 }
 
+/// 7.3 has 150 of 256 MiB free after boot: what is too little for it is refused for that.
 #[test]
 fn two_nodes_run_at_every_size() {
     let study = study("18-two-nodes-by-size");
     for kernel in calibration::kernels() {
-        for arm in &study.arms {
+        let (smallest, others) = study.arms.split_first().expect("arms");
+        for arm in others {
             outcome(&study, kernel, &arm.name);
+        }
+        if let Err(why) = answered(&study, kernel, &smallest.name) {
+            assert!(
+                !PROVED.contains(&kernel) && why.contains("too little"),
+                "{why}"
+            );
         }
     }
 }
