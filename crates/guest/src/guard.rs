@@ -2,6 +2,7 @@
 
 use std::ffi::CString;
 
+use rustix::fs::Mode;
 use rustix::io::Errno;
 
 use crate::error::Why;
@@ -12,8 +13,15 @@ const PROGRAM: &str = "/plimsoll/plimsoll-guard";
 /// Its configuration.
 const CONFIG: &str = "etc/plimsoll/guard.toml";
 
+/// The kernel lets everybody write the root of its first file system, and the daemon believes only
+/// what root alone can have written.
+fn believe_in_root(place: &Place) -> Result<(), Errno> {
+    rustix::fs::chmod(place.root.path(), Mode::from_raw_mode(0o755))
+}
+
 /// Runs the daemon in place of this process. Returns only where it cannot be run.
 pub(crate) fn become_it(place: &Place, config: &[(String, String)]) -> Result<(), Why> {
+    believe_in_root(place).map_err(|error| Why::of("/", &error.into()))?;
     let path = place.root.join(CONFIG);
     let put = |path: &std::path::Path| {
         std::fs::create_dir_all(path.parent().unwrap_or(path))?;

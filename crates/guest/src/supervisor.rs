@@ -407,7 +407,7 @@ impl<'a> Supervisor<'a> {
         let desk = &self.shared.desks[instance];
         let name = &self.plan.instances[instance].name;
         let why = match desk.message() {
-            why if why.is_empty() => "it panicked, as the console says".to_owned(),
+            why if why.is_empty() => "it ended, and the console says why".to_owned(),
             why => why,
         };
         let step = desk.failed_step.load(Acquire).checked_sub(1);

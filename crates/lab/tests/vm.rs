@@ -142,6 +142,28 @@ fn virtual_time_is_bit_exact_under_load() {
 }
 
 /// What a study's author calls things, and what the text says besides, reaches no VM.
+/// An arm's guard is the daemon as it is packaged, which trusts no folder that others may write.
+#[test]
+fn the_guard_runs_in_a_vm_until_it_is_killed() {
+    let guarded = SMALL.replace(
+        "{ snapshot = \"end\" },",
+        "{ sleep = \"2 s\" }, { kill = \"guard\" }, { snapshot = \"end\" },",
+    );
+    let guarded = guarded
+        + r#"
+[[process]]
+name = "guard"
+steps = [{ guard = { watermarks = { most = "4 %" } } }]
+"#;
+    for name in ["6.1", "6.12"] {
+        let Some(bench) = bench(stock(name)) else {
+            return;
+        };
+        let outcome = Outcome::from_capture(run(&bench, &guarded).unwrap()).unwrap();
+        assert!(seconds(&outcome, "first read") > 0.6, "{name}");
+    }
+}
+
 #[test]
 fn a_studys_wording_changes_no_byte_but_its_names() {
     let Some(bench) = bench(stock("6.12")) else {
