@@ -14,7 +14,7 @@ struct Lack {
     what: &'static str,
 }
 
-const LACKS: [Lack; 3] = [
+const LACKS: [Lack; 2] = [
     // `wait_iff_congested`; the request queues that say so went in 5.0.
     Lack {
         releases: span(Version::FIRST, Version::last(4, 20)),
@@ -26,12 +26,6 @@ const LACKS: [Lack; 3] = [
         matters: |machine| !machine.files.is_empty(),
         what: "ext4 has large folios; there are no large folios in the model, so that reading, \
                writing and reclaim of files differ",
-    },
-    // `blk_apply_bdi_limits`, 6.17; seen on 7.3 (2560 KiB, of requests of 1280), not on 6.12.
-    Lack {
-        releases: span(Version::first(6, 17), Version::LAST),
-        matters: |machine| machine.disks.iter().any(|disk| disk.rotational),
-        what: "a rotational disk reads ahead by twice its largest request; in the model by 128 KiB",
     },
 ];
 
@@ -112,10 +106,6 @@ mod tests {
     fn what_a_release_has_besides_is_said() {
         let newest = said("7.3.4+deb13-cloud-amd64", "6.12.117");
         assert!(newest[0].starts_with("not covered: on Linux 7.3 ext4 has large folios"));
-        assert!(
-            newest[1].contains("a rotational disk reads ahead"),
-            "{newest:?}"
-        );
         assert!(said("5.10.0-46-cloud-amd64", "5.10.0-46").is_empty());
         let old = said("4.19.0-27-amd64", "5.10.0-46");
         assert!(old[0].contains("while a disk is congested"), "{old:?}");

@@ -87,6 +87,9 @@ pub enum Mechanism {
     /// Where no page is missing among those looked at behind a mark, the last of them passes for
     /// missing. 6.12 has the correction of 6.17; those between are taken for 6.12.
     NextMissIsTheLast,
+    /// A rotational disk that names no best size of a request reads ahead by two of its largest
+    /// ones, 2560 KiB; before, by 128 KiB as all.
+    RotationalReadsFar,
     /// Splitting a huge page leaves the zero page in place of its empty pages.
     SplitDropsEmptyPages,
     /// A new generation wakes the flushers; since, batches of nothing but dirty pages do.

@@ -359,6 +359,12 @@ pub const TABLE: &[Row] = &[
     ),
     does(Mechanism::HurriesSwap, v(6, 11), LAST, "wbt_limit, 6.11"),
     does(
+        Mechanism::RotationalReadsFar,
+        v(6, 17),
+        LAST,
+        "blk_apply_bdi_limits, 6.17",
+    ),
+    does(
         Mechanism::NextMissIsTheLast,
         FIRST,
         to(6, 11),

@@ -11,7 +11,7 @@ use crate::mm::filemap::state::{File, Progress};
 use crate::mm::memory::state::Held;
 use crate::mm::mlock::{Fill, Which};
 use crate::mm::parts::Memory;
-use crate::mm::readahead::Limits;
+use crate::mm::readahead::Advised;
 
 impl Task<'_> {
     /// Follows an advice. Some say nothing that these kernels act on (`MADV_SEQUENTIAL` and
@@ -26,8 +26,8 @@ impl Task<'_> {
     ) -> Result<(), Error> {
         if let Area::File { index, .. } = area {
             match advice {
-                Advice::Sequential => self.set_readahead(index, Limits::SEQUENTIAL),
-                Advice::Random => self.set_readahead(index, Limits::RANDOM),
+                Advice::Sequential => self.advise_reading(index, Advised::Sequential),
+                Advice::Random => self.advise_reading(index, Advised::Random),
                 _ => {}
             }
             return Ok(());

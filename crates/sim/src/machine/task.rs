@@ -25,7 +25,7 @@ use crate::mm::objects::Pgd;
 use crate::mm::page_alloc::state::Allocation;
 use crate::mm::page_writeback::Throttled;
 use crate::mm::parts::Memory;
-use crate::mm::readahead::{Limits, Readahead};
+use crate::mm::readahead::{Advised, Readahead};
 use crate::sched::core::Flow;
 
 /// A process instance.
@@ -312,7 +312,7 @@ impl<'a> Task<'a> {
             begun: None,
             touched: [false; 3],
             operations_to_do,
-            readahead: readahead.unwrap_or_else(|| Readahead::new(Limits::DEFAULT)),
+            readahead: readahead.unwrap_or(Readahead::NEW),
             writing_out: None,
             path,
         }));
@@ -342,9 +342,9 @@ impl<'a> Task<'a> {
         amount - done
     }
 
-    /// Sets how far a file is read ahead, for the accesses to come.
-    pub(crate) fn set_readahead(&mut self, file: usize, limits: Limits) {
-        self.readaheads.insert(file, Readahead::new(limits));
+    /// Says how it will read a file, for the accesses to come.
+    pub(crate) fn advise_reading(&mut self, file: usize, advised: Advised) {
+        self.readaheads.insert(file, Readahead::new(advised));
     }
 
     /// Whether it has a file open, and has accessed it.
@@ -359,8 +359,7 @@ impl<'a> Task<'a> {
 
     /// Readahead of a file that it has open.
     pub(crate) fn readahead(&mut self, file: usize) -> &mut Readahead {
-        let new = || Readahead::new(Limits::DEFAULT);
-        self.readaheads.entry(file).or_insert_with(new)
+        self.readaheads.entry(file).or_insert(Readahead::NEW)
     }
 
     /// Readahead of all files that it has open, by the file's index.

@@ -14,8 +14,9 @@ use crate::mm::filemap::state::{File, Progress, Span};
 use crate::mm::folio::{Flag, Folios, PageId, State};
 use crate::mm::page_alloc::state::{Effort, NoPage};
 use crate::mm::parts::Memory;
-use crate::mm::readahead::{Readahead, Rest, Window};
+use crate::mm::readahead::{Limits, Readahead, Rest, Window};
 use crate::mm::workingset::History;
+use crate::rules::Rules;
 use crate::sched::cpu::Cpu;
 
 const PAGE: u64 = 4096;
@@ -25,6 +26,17 @@ pub(crate) struct Reader<'a> {
     pub(crate) memory: &'a mut Memory,
     pub(crate) file: &'a File,
     pub(crate) readahead: &'a mut Readahead,
+}
+
+impl Memory {
+    /// How far files on a disk are read ahead, and the rules by which they are.
+    fn reads_ahead(&self, disk: usize) -> (Limits, &Rules) {
+        let rules = &self.cpu.rules;
+        (
+            Limits::of(self.io.disks[disk].is_rotational(), rules),
+            rules,
+        )
+    }
 }
 
 impl File {
@@ -117,7 +129,7 @@ impl Reader<'_> {
         let (file, request) = (self.file, end - cursor);
         let fetched = self.fetch(cursor, |readahead, memory| {
             let before = |most| file.cached_before(memory, cursor, most);
-            readahead.on_miss(cursor, request, &memory.cpu.rules, before)
+            readahead.on_miss(cursor, request, memory.reads_ahead(file.disk), before)
         });
         if let Err(why) = fetched {
             return Progress::NoPage(why);
@@ -142,8 +154,8 @@ impl Reader<'_> {
     pub(crate) fn read_behind_mark(&mut self, cursor: u64, request: u64) -> Result<(), NoPage> {
         let (file, memory) = (self.file, &*self.memory);
         let next_miss = |most| file.next_miss(memory, cursor, most);
-        let rules = &memory.cpu.rules;
-        match self.readahead.on_mark(cursor, request, rules, next_miss) {
+        let device = memory.reads_ahead(file.disk);
+        match self.readahead.on_mark(cursor, request, device, next_miss) {
             Some(window) => self.read_ahead(window),
             None => Ok(()),
         }
@@ -363,6 +375,7 @@ impl File {
 
 #[cfg(test)]
 mod tests {
+    use crate::mm::readahead::Advised;
     use alloc::vec::Vec;
 
     use mm::units::{Bytes, Nanos};
@@ -373,7 +386,6 @@ mod tests {
     use crate::mm::lru::Kind;
     use crate::mm::lru::Lru;
     use crate::mm::lruvec::state::ROOT;
-    use crate::mm::readahead::Limits;
     use crate::mm::vmscan::{Control, Reclaimer};
 
     /// A file of 64 pages, of which `cached` are there, read from its first page.
@@ -417,7 +429,7 @@ mod tests {
         let mut reader = Reader {
             memory: &mut memory,
             file: &file,
-            readahead: &mut Readahead::new(Limits::DEFAULT),
+            readahead: &mut Readahead::new(Advised::Normal),
         };
         let progress = reader.read(&mut 0, 32, Span::of_pages(0..32));
         (memory, progress)

@@ -19,7 +19,17 @@ pub(crate) struct Readahead {
     mapped_misses: u32,
     /// What is left of a window whose reading was interrupted.
     interrupted: Option<Rest>,
-    limits: Limits,
+    advised: Advised,
+}
+
+/// What a task has said of how it will read a file (`POSIX_FADV_*`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Advised {
+    Normal,
+    /// As far again.
+    Sequential,
+    /// What is asked for, no more.
+    Random,
 }
 
 /// What is to be read of a window: all of it, or what an interruption left.
@@ -76,32 +86,31 @@ impl Limits {
         readahead: 32,
         request: 320,
     };
-}
 
-impl Limits {
-    /// After `POSIX_FADV_SEQUENTIAL`: twice as far.
-    pub(crate) const SEQUENTIAL: Self = Self {
-        readahead: 64,
-        request: 320,
-    };
-    /// After `POSIX_FADV_RANDOM`: what is asked for, no more.
-    pub(crate) const RANDOM: Self = Self {
-        readahead: 0,
-        request: 0,
-    };
+    /// Those of a disk, by what boot sets (`blk_apply_bdi_limits`).
+    pub(crate) fn of(is_rotational: bool, rules: &Rules) -> Self {
+        let default = Self::DEFAULT;
+        match is_rotational && rules.has(Mechanism::RotationalReadsFar) {
+            true => Self {
+                readahead: 2 * default.request,
+                ..default
+            },
+            false => default,
+        }
+    }
 }
 
 impl Readahead {
     /// Of a file that was just opened.
-    pub(crate) const NEW: Self = Self::new(Limits::DEFAULT);
+    pub(crate) const NEW: Self = Self::new(Advised::Normal);
 
-    pub(crate) const fn new(limits: Limits) -> Self {
+    pub(crate) const fn new(advised: Advised) -> Self {
         Self {
             ramp: None,
             position: None,
             mapped_misses: 0,
             interrupted: None,
-            limits,
+            advised,
         }
     }
 
@@ -123,10 +132,10 @@ impl Readahead {
         &mut self,
         page: u64,
         request: u64,
-        rules: &Rules,
+        (device, rules): (Limits, &Rules),
         before: impl FnOnce(u64) -> u64,
     ) -> Window {
-        let max = self.max(request);
+        let max = self.max(request, device);
         if max == 0 {
             return exactly(page, request);
         }
@@ -154,10 +163,10 @@ impl Readahead {
         &mut self,
         page: u64,
         request: u64,
-        rules: &Rules,
+        (device, rules): (Limits, &Rules),
         next_miss: impl FnOnce(u64) -> Option<u64>,
     ) -> Option<Window> {
-        let max = self.max(request);
+        let max = self.max(request, device);
         let expected = |ramp: &Ramp| match rules.has(Mechanism::MissesFollowWindows) {
             true => is_due_at(ramp, page),
             false => page == ramp.marker(),
@@ -172,8 +181,8 @@ impl Readahead {
     }
 
     /// What is read of a file at most through a mapping, in pages.
-    pub(crate) fn most_mapped(&self) -> u64 {
-        self.limits.readahead
+    pub(crate) fn most_mapped(&self, device: Limits) -> u64 {
+        self.limits(device).readahead
     }
 
     /// Remembers what is left of a window, from the page `start` on.
@@ -194,9 +203,9 @@ impl Readahead {
     }
 
     /// Notes a miss through a mapping; the pages to read around it, unless most faults miss.
-    pub(crate) fn mapped_miss(&mut self) -> Option<u64> {
+    pub(crate) fn mapped_miss(&mut self, device: Limits) -> Option<u64> {
         self.mapped_misses = (self.mapped_misses + 1).min(LOTS_OF_MISSES * 10);
-        (self.mapped_misses <= LOTS_OF_MISSES).then_some(self.limits.readahead)
+        (self.mapped_misses <= LOTS_OF_MISSES).then_some(self.most_mapped(device))
     }
 
     /// Notes a fault through a mapping that found its page.
@@ -210,11 +219,27 @@ impl Readahead {
         self.ramp = Some(Ramp { start, size, ahead });
     }
 
-    fn max(&self, request: u64) -> u64 {
-        if request > self.limits.readahead && self.limits.request > self.limits.readahead {
-            return request.min(self.limits.request);
+    fn max(&self, request: u64, device: Limits) -> u64 {
+        let limits = self.limits(device);
+        match request > limits.readahead && limits.request > limits.readahead {
+            true => request.min(limits.request),
+            false => limits.readahead,
         }
-        self.limits.readahead
+    }
+
+    /// What the advice leaves of the device's.
+    fn limits(&self, device: Limits) -> Limits {
+        match self.advised {
+            Advised::Normal => device,
+            Advised::Sequential => Limits {
+                readahead: 2 * device.readahead,
+                ..device
+            },
+            Advised::Random => Limits {
+                readahead: 0,
+                request: 0,
+            },
+        }
     }
 
     /// Whether a miss at `page` goes on where the last `read()` ended.
@@ -266,6 +291,10 @@ mod tests {
         0
     }
 
+    fn on(rules: &Rules) -> (Limits, &Rules) {
+        (Limits::DEFAULT, rules)
+    }
+
     fn window(start: u64, end: u64, mark: u64) -> Window {
         let mark = Some(mark);
         Window { start, end, mark }
@@ -273,23 +302,36 @@ mod tests {
 
     #[test]
     fn a_sequential_reader_ramps_up_and_each_mark_asks_for_the_next_window() {
-        let mut readahead = Readahead::new(Limits::DEFAULT);
+        let mut readahead = Readahead::NEW;
         assert_eq!(
-            readahead.on_miss(0, 1, &Rules::of("6.12"), none),
+            readahead.on_miss(0, 1, on(&Rules::of("6.12")), none),
             window(0, 4, 1)
         );
-        let mut on_mark = |page| readahead.on_mark(page, 1, &Rules::of("6.12"), |_| None);
+        let mut on_mark = |page| readahead.on_mark(page, 1, on(&Rules::of("6.12")), |_| None);
         assert_eq!(on_mark(1), Some(window(4, 12, 4)));
         assert_eq!(on_mark(4), Some(window(12, 28, 12)));
         assert_eq!(on_mark(12), Some(window(28, 60, 28)));
         assert_eq!(on_mark(28), Some(window(60, 92, 60)));
     }
 
+    /// Seen on 7.3: `read_ahead_kb` 2560 with requests of 1280 KiB.
+    #[test]
+    fn since_6_17_rotational_disks_read_twice_their_largest_request_ahead() {
+        let ahead = |is_rotational, release| {
+            let device = Limits::of(is_rotational, &Rules::of(release));
+            [Advised::Normal, Advised::Sequential, Advised::Random]
+                .map(|advised| Readahead::new(advised).most_mapped(device))
+        };
+        assert_eq!(ahead(true, "7.3.4+deb13-cloud-amd64"), [640, 1280, 0]);
+        assert_eq!(ahead(false, "7.3.4+deb13-cloud-amd64"), [32, 64, 0]);
+        assert_eq!(ahead(true, "6.12.117"), [32, 64, 0]);
+    }
+
     #[test]
     fn a_large_read_takes_the_whole_window_and_marks_its_middle() {
-        let mut readahead = Readahead::new(Limits::DEFAULT);
+        let mut readahead = Readahead::NEW;
         assert_eq!(
-            readahead.on_miss(0, 32, &Rules::of("6.12"), none),
+            readahead.on_miss(0, 32, on(&Rules::of("6.12")), none),
             Window {
                 start: 0,
                 end: 32,
@@ -297,7 +339,7 @@ mod tests {
             }
         );
         assert_eq!(
-            readahead.on_mark(16, 32, &Rules::of("6.12"), |_| None),
+            readahead.on_mark(16, 32, on(&Rules::of("6.12")), |_| None),
             Some(Window {
                 start: 32,
                 end: 64,
@@ -308,39 +350,42 @@ mod tests {
 
     #[test]
     fn at_the_mark_of_another_it_goes_on_where_a_page_is_missing() {
-        let mut readahead = Readahead::new(Limits::DEFAULT);
+        let mut readahead = Readahead::NEW;
         let window = Window {
             start: 132,
             end: 164,
             mark: Some(132),
         };
         assert_eq!(
-            readahead.on_mark(100, 32, &Rules::of("6.12"), |most| Some(100 + most)),
+            readahead.on_mark(100, 32, on(&Rules::of("6.12")), |most| Some(100 + most)),
             Some(window)
         );
         assert_eq!(
-            readahead.on_mark(100, 32, &Rules::of("6.12"), |_| None),
+            readahead.on_mark(100, 32, on(&Rules::of("6.12")), |_| None),
             None
         );
     }
 
     #[test]
     fn a_miss_behind_cached_pages_reads_as_many_more_and_marks_the_last() {
-        let mut readahead = Readahead::new(Limits::DEFAULT);
+        let mut readahead = Readahead::NEW;
         let rules = Rules::of("6.12");
         assert_eq!(
-            readahead.on_miss(100, 1, &rules, |most| most.min(3)),
+            readahead.on_miss(100, 1, on(&rules), |most| most.min(3)),
             window(100, 104, 103)
         );
-        assert_eq!(readahead.on_miss(300, 1, &rules, |_| 1), exactly(300, 1));
+        assert_eq!(
+            readahead.on_miss(300, 1, on(&rules), |_| 1),
+            exactly(300, 1)
+        );
     }
 
     #[test]
     fn until_6_10_a_miss_behind_a_window_goes_on_with_the_next_one() {
         let missed = |release: &str, page| {
-            let mut readahead = Readahead::new(Limits::DEFAULT);
-            readahead.on_miss(0, 1, &Rules::of(release), none);
-            readahead.on_miss(page, 1, &Rules::of(release), none)
+            let mut readahead = Readahead::NEW;
+            readahead.on_miss(0, 1, on(&Rules::of(release)), none);
+            readahead.on_miss(page, 1, on(&Rules::of(release)), none)
         };
         assert_eq!(missed("6.1", 4), window(4, 28, 12), "two windows in one");
         assert_eq!(
@@ -353,7 +398,7 @@ mod tests {
 
     #[test]
     fn a_read_that_ended_within_a_page_goes_on_there() {
-        let mut readahead = Readahead::new(Limits::DEFAULT);
+        let mut readahead = Readahead::NEW;
         readahead.note_read(10 * PAGE + 1);
         assert_eq!(
             [9, 10, 11].map(|page| readahead.ended_in(page)),
@@ -372,10 +417,10 @@ mod tests {
 
     #[test]
     fn a_random_read_takes_exactly_its_pages() {
-        let mut readahead = Readahead::new(Limits::DEFAULT);
+        let mut readahead = Readahead::NEW;
         readahead.note_read(5000 * PAGE);
         assert_eq!(
-            readahead.on_miss(100, 2, &Rules::of("6.12"), none),
+            readahead.on_miss(100, 2, on(&Rules::of("6.12")), none),
             Window {
                 start: 100,
                 end: 102,

@@ -10,7 +10,7 @@ use crate::mm::folio::Folios;
 use crate::mm::folio::{Flag, PageId, State};
 use crate::mm::lru::Kind;
 use crate::mm::parts::Memory;
-use crate::mm::readahead::Window;
+use crate::mm::readahead::{Limits, Window};
 use crate::mm::rmap::state::Mapping;
 use crate::sched::cpu::Cpu;
 
@@ -115,9 +115,10 @@ impl Reader<'_> {
         if first_try && self.memory.folios.is_resident(page) {
             self.readahead.note_mapped_hit();
         }
-        let pages = self.file.end();
-        let fetched = self.fetch(cursor, |readahead, _| {
-            readahead.on_mapped_miss(cursor, pages)
+        let (pages, disk) = (self.file.end(), self.file.disk);
+        let fetched = self.fetch(cursor, |readahead, memory| {
+            let (device, _) = memory.reads_ahead(disk);
+            readahead.on_mapped_miss(cursor, pages, device)
         });
         if let Err(why) = fetched {
             return Progress::NoPage(why);
@@ -125,7 +126,7 @@ impl Reader<'_> {
         if self.is_marked(page)
             && self.memory.folios.take(page, Flag::Readahead)
             && !self.memory.rmap.maps(mapping, page)
-            && let Err(why) = self.read_behind_mark(cursor, self.readahead.most_mapped())
+            && let Err(why) = self.read_behind_mark(cursor, self.most_mapped())
         {
             return Progress::NoPage(why);
         }
@@ -221,11 +222,19 @@ impl Folios {
     }
 }
 
+impl Reader<'_> {
+    /// What is read of the file at most through a mapping, in pages.
+    fn most_mapped(&self) -> u64 {
+        let (device, _) = self.memory.reads_ahead(self.file.disk);
+        self.readahead.most_mapped(device)
+    }
+}
+
 impl crate::mm::readahead::Readahead {
     /// The window for a miss through a mapping (`do_sync_mmap_readahead`): around the page, unless
     /// most faults miss.
-    pub(crate) fn on_mapped_miss(&mut self, page: u64, file_pages: u64) -> Window {
-        match self.mapped_miss() {
+    pub(crate) fn on_mapped_miss(&mut self, page: u64, file_pages: u64, device: Limits) -> Window {
+        match self.mapped_miss(device) {
             None => Window {
                 start: page,
                 end: page + 1,
@@ -246,7 +255,7 @@ impl crate::mm::readahead::Readahead {
 mod tests {
     use super::*;
     use crate::mm::lru::Lru;
-    use crate::mm::readahead::{Limits, Readahead};
+    use crate::mm::readahead::{Advised, Readahead};
 
     #[test]
     fn a_fault_maps_the_sixteen_pages_around_it_that_are_there() {
@@ -261,7 +270,7 @@ mod tests {
         let mut reader = Reader {
             memory: &mut memory,
             file: &file,
-            readahead: &mut Readahead::new(Limits::DEFAULT),
+            readahead: &mut Readahead::new(Advised::Normal),
         };
         let progress = reader.touch(&mut 20, 30, false, &mut false);
         assert_eq!(progress, Progress::Complete);
@@ -278,13 +287,13 @@ mod tests {
 
     #[test]
     fn most_faults_missing_end_the_read_around() {
-        let mut readahead = Readahead::new(Limits::DEFAULT);
-        let first = readahead.on_mapped_miss(100, 1000);
+        let mut readahead = Readahead::NEW;
+        let first = readahead.on_mapped_miss(100, 1000, Limits::DEFAULT);
         assert_eq!((first.start, first.end, first.mark), (84, 116, Some(108)));
         for page in 0..100 {
-            readahead.on_mapped_miss(page * 7, 1000);
+            readahead.on_mapped_miss(page * 7, 1000, Limits::DEFAULT);
         }
-        let alone = readahead.on_mapped_miss(500, 1000);
+        let alone = readahead.on_mapped_miss(500, 1000, Limits::DEFAULT);
         assert_eq!((alone.start, alone.end), (500, 501));
     }
 }

@@ -124,7 +124,7 @@ mod tests {
     use crate::mm::lru::Lru;
     use crate::mm::lruvec::state::ROOT;
     use crate::mm::parts::Memory;
-    use crate::mm::readahead::{Limits, Readahead};
+    use crate::mm::readahead::{Advised, Readahead};
 
     /// The oldest of eight inactive pages is evicted and comes back at once: how many refaults and
     /// activations that makes.
@@ -145,7 +145,7 @@ mod tests {
         let mut reader = Reader {
             memory: &mut memory,
             file: &file,
-            readahead: &mut Readahead::new(Limits::DEFAULT),
+            readahead: &mut Readahead::new(Advised::Normal),
         };
         bring(&mut reader, page).expect("it fits");
         let events = &memory.cpu.events;
