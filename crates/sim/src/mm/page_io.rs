@@ -14,7 +14,7 @@ use crate::mm::lruvec::state::Lruvecs;
 use crate::mm::objects::state::Objects;
 use crate::mm::page_alloc::state::NoPage;
 use crate::mm::page_alloc::zone::Zones;
-use crate::mm::page_io::state::{PageIo, Stuck};
+use crate::mm::page_io::state::{PageIo, Stage, Stuck};
 use crate::mm::parts::Memory;
 use crate::mm::swapfile::{Backing, Swap};
 use crate::sched::cpu::Cpu;
@@ -146,55 +146,72 @@ impl PageIo {
         mut request: Request,
     ) {
         request.is_swap = cpu.as_swap_writer() == Writer::Swap;
-        if !self.merge_bio(cpu, disk, &request) {
-            let stuck = Stuck {
-                entity: cpu.current.entity,
-                disk,
-                request,
-                has_begun: false,
-            };
-            self.write_unless_stuck(cpu, folios, stuck);
-        }
+        self.stuck.push(Stuck {
+            entity: cpu.current.entity,
+            disk,
+            request,
+            stage: Stage::Behind,
+        });
+        self.retry(cpu, folios);
     }
 
-    fn write_unless_stuck(&mut self, cpu: &mut Cpu, folios: &Folios, mut stuck: Stuck) {
-        let (now, entity) = (cpu.now(), stuck.entity);
-        let device = &mut self.disks[stuck.disk];
-        if !stuck.has_begun && device.may_write(now, entity, cpu.as_swap_writer()) {
-            device.begin(now, entity, &stuck.request);
-            stuck.has_begun = true;
-        }
-        match stuck.has_begun && device.get_tag(stuck.entity) {
-            true => self.hold_back(cpu, folios, stuck.disk, stuck.request),
-            false => self.stuck.push(stuck),
-        }
-    }
-
-    /// A reclaimer that was stuck tries again: the disk that it still has to wait for.
+    /// A reclaimer that is stuck tries again, with one write after the other, until one of them has
+    /// to wait: the disk that it waits for.
     pub(crate) fn retry(&mut self, cpu: &mut Cpu, folios: &Folios) -> Option<usize> {
-        if let Some(stuck) = self.take_stuck(cpu.current.entity) {
-            self.write_unless_stuck(cpu, folios, stuck);
+        let entity = cpu.current.entity;
+        while let Some(at) = self.stuck_with(entity) {
+            let stuck = self.stuck.remove(at);
+            if let Some(stuck) = self.write_unless_stuck(cpu, folios, stuck) {
+                self.stuck.insert(at, stuck);
+                break;
+            }
         }
-        self.is_stuck_at(cpu.current.entity)
+        self.is_stuck_at(entity)
+    }
+
+    /// Writes a page to swap, unless its reclaimer has to wait: then it is handed back.
+    fn write_unless_stuck(
+        &mut self,
+        cpu: &mut Cpu,
+        folios: &Folios,
+        mut stuck: Stuck,
+    ) -> Option<Stuck> {
+        let (now, entity) = (cpu.now(), stuck.entity);
+        if stuck.stage == Stage::Behind {
+            if self.merge_bio(cpu, stuck.disk, &stuck.request) {
+                return None;
+            }
+            stuck.stage = Stage::Throttled;
+        }
+        let device = &mut self.disks[stuck.disk];
+        if stuck.stage == Stage::Throttled && device.may_write(now, entity, cpu.as_swap_writer()) {
+            device.begin(now, entity, &stuck.request);
+            stuck.stage = Stage::Begun;
+        }
+        if stuck.stage != Stage::Begun || !device.get_tag(entity) {
+            return Some(stuck);
+        }
+        self.hold_back(cpu, folios, stuck.disk, stuck.request);
+        None
     }
 
     /// A task ends: what it was stuck with is written without it.
     pub(crate) fn forget(&mut self, cpu: &mut Cpu, folios: &Folios, entity: usize) {
-        let stuck = self.take_stuck(entity);
         for device in &mut self.disks {
             device.forget(cpu.now(), entity);
         }
-        if let Some(stuck) = stuck {
-            if !stuck.has_begun {
+        while let Some(at) = self.stuck_with(entity) {
+            let stuck = self.stuck.remove(at);
+            if stuck.stage != Stage::Begun {
                 self.disks[stuck.disk].begin(cpu.now(), entity, &stuck.request);
             }
             self.send(cpu, folios, stuck.disk, stuck.request);
         }
     }
 
-    fn take_stuck(&mut self, entity: usize) -> Option<Stuck> {
-        let at = self.stuck.iter().position(|stuck| stuck.entity == entity);
-        at.map(|at| self.stuck.remove(at))
+    /// The first write to swap that a task is stuck with.
+    fn stuck_with(&self, entity: usize) -> Option<usize> {
+        self.stuck.iter().position(|stuck| stuck.entity == entity)
     }
 
     /// Sends the requests that the plug holds back: the disks take some when all are there

@@ -16,7 +16,8 @@ pub(crate) struct PageIo {
     pub(crate) disks: Vec<Disk>,
     pub(crate) plug: Plug,
     pub(crate) chains: Chains,
-    /// Writes to swap that are held up, each with its reclaimer.
+    /// Writes to swap that are held up, each with its reclaimer, in the order in which it sends
+    /// them.
     pub(crate) stuck: Vec<Stuck>,
     /// Requests that a device began to serve since this was last emptied: when they are done.
     pub(crate) dispatched: Vec<(Nanos, usize)>,
@@ -29,8 +30,18 @@ pub(crate) struct Stuck {
     pub(crate) entity: usize,
     pub(crate) disk: usize,
     pub(crate) request: Request,
+    pub(crate) stage: Stage,
+}
+
+/// How far a write to swap has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stage {
+    /// The reclaimer, which writes one page after the other, is stuck with an earlier one.
+    Behind,
+    /// It merges with none, and may have to wait for others' writes.
+    Throttled,
     /// The throttling of writeback has let it pass.
-    pub(crate) has_begun: bool,
+    Begun,
 }
 
 /// What a task holds back so that it can grow: requests, with their disks, and pages that will be
