@@ -238,6 +238,12 @@ pub const TABLE: &[Row] = &[
         "protect the workingset on anonymous LRU, 5.9",
     ),
     does(
+        Mechanism::StallsWhileReclaiming,
+        v(5, 13),
+        LAST,
+        "psi_group_change, 5.13",
+    ),
+    does(
         Mechanism::LargePcp,
         v(5, 14),
         LAST,

@@ -13,6 +13,7 @@ use core::fmt::Write as _;
 
 use mm::capture::Frame;
 use mm::psi::{PATHS, Psi, Stall};
+use mm::rules::{self, Mechanism};
 use mm::units::Nanos;
 
 pub(crate) use counts::Doing;
@@ -38,14 +39,24 @@ pub(crate) enum Resource {
     Cpu,
 }
 
+/// How a machine counts.
+#[derive(Clone, Copy, Debug)]
+struct Rule {
+    cpus: u64,
+    /// That a CPU reclaims counts as a full stall exactly; before, up to the ticks that find it at
+    /// that (`psi_memstall_tick`).
+    sees_reclaim: bool,
+}
+
 /// States whose time a group counts: the stalls, and not being idle.
 const STATES: usize = STALLS + 1;
 const NOT_IDLE: usize = STALLS;
+const FULL_OF_MEMORY: usize = Resource::Memory as usize * 2 + 1;
 
 /// The pressure of the system and of each control group.
 #[derive(Clone, Debug)]
 pub(crate) struct Pressure {
-    cpus: u64,
+    rule: Rule,
     /// Between power-on and the run's beginning: periods count from power-on.
     booted: Nanos,
     groups: Vec<Group>,
@@ -80,7 +91,10 @@ impl Pressure {
         let mut system = Group::new(None, 0);
         system.until = booted.0;
         Self {
-            cpus: u64::from(cpus.max(1)),
+            rule: Rule {
+                cpus: u64::from(cpus.max(1)),
+                sees_reclaim: true,
+            },
             booted,
             groups: alloc::vec![system],
             tasks: Vec::new(),
@@ -90,6 +104,8 @@ impl Pressure {
     /// The pressure of a machine after boot; what the kernel's files show then is gone on from.
     pub(crate) fn after(boot: &Frame, uptime: Nanos, cpus: u32) -> Self {
         let mut pressure = Self::new(cpus, uptime);
+        let release = boot.file("proc/sys/kernel/osrelease").unwrap_or_default();
+        pressure.rule.sees_reclaim = rules::has(release, Mechanism::StallsWhileReclaiming);
         let resources = [Resource::Memory, Resource::Io, Resource::Cpu];
         for (path, resource) in PATHS.into_iter().zip(resources) {
             let psi = boot.file(path).map(|text| Psi::parse(path, text));
@@ -147,7 +163,7 @@ impl Pressure {
         let mut next = Some(*group);
         while let Some(index) = next {
             let group = &mut self.groups[index];
-            group.advance(now, self.cpus);
+            group.advance(now, self.rule);
             group.counts.remove(before);
             group.counts.add(after);
             next = group.parent;
@@ -160,7 +176,7 @@ impl Pressure {
         let now = self.booted.0 + now.0;
         let is_system = group == SYSTEM;
         let group = &mut self.groups[group];
-        group.advance(now, self.cpus);
+        group.advance(now, self.rule);
         group.collect();
         group.average_if_due(now);
         let mut text = String::new();
@@ -212,27 +228,35 @@ impl Group {
 
     /// Accounts the time up to `now` (`record_times`); averages that fall due on the way are taken
     /// by a work item, which comes with the tick after.
-    fn advance(&mut self, now: u64, cpus: u64) {
+    fn advance(&mut self, now: u64, rule: Rule) {
         while self.due + JIFFY <= now {
             let worker = self.due + JIFFY;
-            self.spend(worker, cpus);
+            self.spend(worker, rule);
             self.collect();
             self.average_if_due(worker);
         }
-        self.spend(now, cpus);
+        self.spend(now, rule);
     }
 
-    fn spend(&mut self, now: u64, cpus: u64) {
+    fn spend(&mut self, now: u64, rule: Rule) {
         // With several CPUs a task that ran ahead on one is accounted up to there already.
-        let span = now.saturating_sub(self.until);
+        let begun = self.until;
+        let span = now.saturating_sub(begun);
         self.until = self.until.max(now);
-        if span > 0 && self.counts.busy() > 0 {
-            let (shares, threads) = self.counts.stalled(cpus);
-            for (time, share) in self.times.iter_mut().zip(shares) {
-                *time += span * share / threads;
-            }
-            self.times[NOT_IDLE] += span;
+        if span == 0 || self.counts.busy() == 0 {
+            return;
         }
+        let (mut shares, threads) = self.counts.stalled(rule.cpus);
+        if !rule.sees_reclaim {
+            let full = self.counts.stalled_but_for_reclaim(rule.cpus);
+            let seen = (now / JIFFY * JIFFY).saturating_sub(begun);
+            let reclaims = core::mem::replace(&mut shares[FULL_OF_MEMORY], full) - full;
+            self.times[FULL_OF_MEMORY] += seen * reclaims / threads;
+        }
+        for (time, share) in self.times.iter_mut().zip(shares) {
+            *time += span * share / threads;
+        }
+        self.times[NOT_IDLE] += span;
     }
 
     /// Adds what was spent to the totals. The kernel weighs it by the ticks in which the CPU was
@@ -388,6 +412,22 @@ mod tests {
             timeline(1, &stalled_but_off_the_cpu, 100),
             [30, 0, 0, 0, 30, 0]
         );
+    }
+
+    /// Ticks come at 4 and 8 ms; some pressure is exact.
+    #[test]
+    fn before_5_13_reclaim_is_a_full_stall_up_to_the_ticks_that_find_it() {
+        let full = |from: u64, to: u64| {
+            let mut pressure = Pressure::new(1, Nanos::ZERO);
+            pressure.rule.sees_reclaim = false;
+            pressure.add_task(SYSTEM);
+            pressure.change(0, Nanos(from * 1_000_000), |doing| *doing = RECLAIMING);
+            pressure.change(0, Nanos(to * 1_000_000), |doing| *doing = RUNNING);
+            let [some, full, ..] = totals(&mut pressure, SYSTEM, 50);
+            assert_eq!(some, to - from);
+            full
+        };
+        assert_eq!([full(1, 3), full(3, 9), full(5, 7)], [0, 5, 0]);
     }
 
     #[test]

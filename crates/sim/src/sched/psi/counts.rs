@@ -60,10 +60,7 @@ impl Counts {
     pub(super) fn stalled(&self, cpus: u64) -> ([u64; STALLS], u64) {
         let threads = self.busy().min(cpus);
         let some = |tasks: u64| tasks.min(threads);
-        let full = |tasks: u64, productive: u64| match tasks {
-            0 => 0,
-            _ => threads - productive.min(threads),
-        };
+        let full = |tasks, productive| full(threads, tasks, productive);
         // A CPU that reclaims gives no room to what could be productive.
         let productive = self.running - self.memstall_running;
         let productive = productive.min(threads.saturating_sub(self.memstall_on_cpu));
@@ -77,5 +74,18 @@ impl Counts {
             full(waiting, self.on_cpu),
         ];
         (shares, threads)
+    }
+
+    /// The full stall for memory where a task that reclaims passes for productive.
+    pub(super) fn stalled_but_for_reclaim(&self, cpus: u64) -> u64 {
+        full(self.busy().min(cpus), self.memstall, self.running)
+    }
+}
+
+/// Of the CPUs that could be busy, those that a stall of tasks leaves without a productive one.
+fn full(threads: u64, tasks: u64, productive: u64) -> u64 {
+    match tasks {
+        0 => 0,
+        _ => threads - productive.min(threads),
     }
 }
