@@ -43,11 +43,14 @@ pub(super) struct Benches {
     /// `None`: only what is recorded.
     pub(super) plimsoll: Option<PathBuf>,
     pub(super) starts: u64,
+    /// Which is asked in place of the one that a seed drew.
+    pub(super) kernel: Option<&'static Stock>,
 }
 
 impl Benches {
     /// Both benches' answers; `None` where nothing is recorded and nothing is to be run.
-    pub(super) fn ask(&self, drawn: Drawn) -> Result<Option<Asked>> {
+    pub(super) fn ask(&self, mut drawn: Drawn) -> Result<Option<Asked>> {
+        drawn.kernel = self.kernel.map_or(drawn.kernel, |kernel| kernel.line);
         let text = text::of(&drawn);
         let study = Study::parse(&text, "a drawn study")?;
         let mut recorded = self.recorded(&study, &drawn)?;

@@ -7,7 +7,7 @@ use std::ops::RangeInclusive;
 
 use anyhow::Result;
 use study::compare::{self, Reading, Row};
-use study::likely_error::{Of, Place, word};
+use study::likely_error::{self, Of, Place, word};
 use study::measure::Measure;
 use study::stats;
 use study::verdict::Thresholds;
@@ -50,14 +50,35 @@ pub(super) fn run(benches: &Benches, seeds: RangeInclusive<u64>) -> Result<()> {
     Ok(())
 }
 
+/// `cargo xtask truth --covered`: for each kind, the part of these studies' figures that lies where
+/// `predict` says that nine of ten do.
+pub(super) fn covered_by_kept(benches: &Benches, seeds: RangeInclusive<u64>) -> Result<()> {
+    println!("of\tkind\tfigures\tcovered");
+    for ((place, kind), ratios) in seen(benches, seeds)?.figures {
+        let kept = likely_error::kept(place);
+        let Some(kept) = kept.iter().find(|it| it.kind == kind) else {
+            continue;
+        };
+        let is_held = |(_, ratio): &&Ratio| (kept.least..=kept.most).contains(&ratio.recip());
+        let held = ratios.iter().filter(is_held).count();
+        let (all, share) = (ratios.len(), held as f64 / ratios.len() as f64);
+        println!("{}\t{kind}\t{all}\t{share:.2}", Of::Figure(place).word());
+    }
+    Ok(())
+}
+
 fn errors(benches: &Benches, seeds: RangeInclusive<u64>) -> Result<String> {
+    Ok(table(&seen(benches, seeds)?))
+}
+
+fn seen(benches: &Benches, seeds: RangeInclusive<u64>) -> Result<Seen> {
     let mut seen = Seen::default();
     for seed in seeds {
         if let Some(asked) = benches.ask(draw::whole(seed))? {
             seen.add(&asked);
         }
     }
-    Ok(table(&seen))
+    Ok(seen)
 }
 
 impl Seen {
@@ -194,6 +215,7 @@ mod tests {
             records: root().join("records/truth"),
             plimsoll: None,
             starts: 1,
+            kernel: None,
         };
         let now = errors(&benches, ALL).expect("records/ can be read");
         match std::env::var_os("UPDATE_EXPECT") {

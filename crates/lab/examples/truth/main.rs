@@ -4,6 +4,7 @@
 //! with `--starts N`, predicts it with the same seeds, and says where the model's reader would have
 //! chosen another arm than the kernel's. Records lie in `records/truth`, or where `--records DIR`
 //! says; what is there is not run again. `--recorded` runs nothing and takes what is there.
+//! `--covered` says which part of the figures lies where `predict` says that nine of ten do.
 //! `--kernel NAME` asks that stock kernel instead of the one that a seed drew.
 //! `--plimsoll PATH` is the command that proves.
 
@@ -38,6 +39,7 @@ fn main() -> Result<()> {
         What::Shrink(seed) => shrink::run(&wanted.benches()?, seed)?,
         What::Seeds => score(&wanted)?,
         What::Errors => errors::run(&wanted.benches()?, wanted.seeds)?,
+        What::Covered => errors::covered_by_kept(&wanted.benches()?, wanted.seeds)?,
     }
     Ok(())
 }
@@ -63,6 +65,7 @@ fn root() -> PathBuf {
 enum What {
     Seeds,
     Errors,
+    Covered,
     Shrink(u64),
     Text(u64),
     Small(u64),
@@ -83,6 +86,7 @@ impl Wanted {
         while let Some(option) = arguments.next() {
             match option.as_str() {
                 "--recorded" => wanted.recorded = true,
+                "--covered" => wanted.what = What::Covered,
                 "--errors" => (wanted.what, wanted.seeds) = (What::Errors, errors::ALL),
                 _ => {
                     let value = arguments.next();
@@ -110,15 +114,15 @@ impl Wanted {
             "--small" => self.what = What::Small(number()?),
             _ => bail!(
                 "no option \"{option}\"; there are --seeds A..B, --starts N, --records DIR, \
-                 --recorded, --kernel NAME, --errors, --shrink SEED, --text SEED, --small SEED, \
-                 --plimsoll PATH"
+                 --recorded, --kernel NAME, --errors, --covered, --shrink SEED, --text SEED, \
+                 --small SEED, --plimsoll PATH"
             ),
         }
         Ok(())
     }
 
     fn benches(&self) -> Result<Benches> {
-        let runs = !self.recorded && self.what != What::Errors;
+        let runs = !self.recorded && !matches!(self.what, What::Errors | What::Covered);
         if runs && self.plimsoll.is_none() {
             bail!("say which command proves with --plimsoll PATH, or --recorded");
         }
@@ -126,6 +130,7 @@ impl Wanted {
             records: self.records.clone(),
             plimsoll: self.plimsoll.clone().filter(|_| runs),
             starts: self.starts,
+            kernel: self.kernel,
         })
     }
 }
@@ -151,9 +156,7 @@ fn score(wanted: &Wanted) -> Result<()> {
     let benches = wanted.benches()?;
     let (mut tallies, mut misses, mut refusals) = (Tallies::default(), Vec::new(), String::new());
     for seed in wanted.seeds.clone() {
-        let mut drawn = draw::whole(seed);
-        drawn.kernel = wanted.kernel.map_or(drawn.kernel, |kernel| kernel.line);
-        let asked = match benches.ask(drawn) {
+        let asked = match benches.ask(draw::whole(seed)) {
             Ok(Some(asked)) => asked,
             Ok(None) => continue,
             Err(why) => {

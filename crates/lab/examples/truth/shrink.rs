@@ -35,6 +35,7 @@ pub(super) fn run(benches: &Benches, seed: u64) -> Result<()> {
         records: folder.join("shrunk"),
         plimsoll: benches.plimsoll.clone(),
         starts: benches.starts,
+        kernel: benches.kernel,
     };
     let consumer = worst.measure.trim_end_matches(" rate");
     let kept = Kept {
