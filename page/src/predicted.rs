@@ -46,7 +46,7 @@ pub(crate) fn predicted(mut predict: Predict, file: &[u8]) -> Result<String, Str
     if BUILT_IN.iter().any(|(name, _)| *name == asked.study.name) {
         let arms = asked.arms.iter().map(|arm| asked.study.scenario(arm, 1));
         let scenarios = arms.collect::<Result<Vec<_>, _>>().map_err(text)?;
-        let note = likely_error::note(&asked.study, &scenarios);
+        let note = likely_error::note(&asked.study, &scenarios, &asked.calibration.kernel);
         report.notes.push(note);
     }
     Ok(format!("{document}\n{says}\n{}", report.to_html()))

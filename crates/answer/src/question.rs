@@ -316,7 +316,8 @@ impl Asked {
         let mut notes = coverage::notes(&scenarios, &self.calibration, self.scale.pages());
         notes.extend(without_dentries(&scenarios));
         if likely_error::is_of(&self.study) {
-            notes.push(likely_error::note(&self.study, &scenarios));
+            let release = &self.calibration.kernel;
+            notes.push(likely_error::note(&self.study, &scenarios, release));
         }
         for scenario in &scenarios {
             let place = format!("arm `{}`", scenario.arm);

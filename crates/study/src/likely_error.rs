@@ -6,6 +6,7 @@
 
 mod doubt;
 
+use mm::stock::Stock;
 use mm::units::Bytes;
 use scenario::Scenario;
 use scenario::machine::{FileSystem, Machine, SwapBacking};
@@ -21,6 +22,9 @@ pub const TABLE: &str = include_str!("../../../records/errors.tsv");
 
 /// The memory of the smallest and of the largest drawn machine.
 const MEMORY: [Bytes; 2] = [Bytes(256 << 20), Bytes(4 << 30)];
+
+/// The kernels on which drawn studies were run, by their lines of releases.
+const KERNELS: [&str; 2] = ["6.1", "6.12"];
 
 /// A disk that takes no more requests at a time is shallow: who waits for a request decides there
 /// who goes on.
@@ -180,10 +184,19 @@ fn place(scenarios: &[Scenario]) -> Place {
     places.min().unwrap_or(Place::Elsewhere)
 }
 
-/// What a reader of a prediction is told of its error, in one line.
+/// Whether drawn studies were run on a kernel of this release.
 #[must_use]
-pub fn note(study: &Study, scenarios: &[Scenario]) -> String {
-    if let Some(what) = scenarios.iter().find_map(outside) {
+pub fn is_of_kernel(release: &str) -> bool {
+    let has = |line: &str| Stock::named(line).is_some_and(|stock| stock.has(release));
+    KERNELS.into_iter().any(has)
+}
+
+/// What a reader of a prediction for a kernel of `release` is told of its error, in one line.
+#[must_use]
+pub fn note(study: &Study, scenarios: &[Scenario], release: &str) -> String {
+    let outside = || scenarios.iter().find_map(outside);
+    let kernel = || (!is_of_kernel(release)).then(|| format!("Linux {release}"));
+    if let Some(what) = outside().or_else(kernel) {
         return format!("likely error: not known; no study that it is known from has {what}");
     }
     let measured = |it: &Interval| {
@@ -233,6 +246,10 @@ mod tests {
     use super::*;
 
     fn note_of(machine: &str) -> String {
+        note_on(machine, "6.1.0-57-cloud-amd64")
+    }
+
+    fn note_on(machine: &str, release: &str) -> String {
         let text = include_str!("../../../studies/usb-copy.toml");
         let study = Study::parse(text, "a study").expect("it is well-formed");
         let arm = study.arms[0].name.clone();
@@ -242,7 +259,7 @@ mod tests {
             "two CPUs" => scenario.machine.cpus = 2,
             _ => {}
         }
-        note(&study, &[scenario])
+        note(&study, &[scenario], release)
     }
 
     #[test]
@@ -301,5 +318,6 @@ mod tests {
         );
         assert!(note_of("large").ends_with("has 64 GiB of memory"));
         assert!(note_of("two CPUs").ends_with("has 2 CPUs"));
+        assert!(note_on("as it is", "5.10.0-46").ends_with("has Linux 5.10.0-46"));
     }
 }

@@ -39,8 +39,10 @@ pub(super) fn shown(study: &Study, kernels: &[OfKernel<'_>]) -> String {
 
 /// Between which multiples of a prediction a kernel is likely to come out, where none was run.
 fn band(study: &Study, asked: &Chart, kernels: &[OfKernel<'_>]) -> Option<(f64, f64)> {
-    let is_proved = kernels.iter().any(|(pair, _)| pair.is_proved());
-    let mut measures = study.measures.iter().filter(|_| !is_proved);
+    let is_known =
+        |(pair, _): &OfKernel<'_>| !pair.is_proved() && likely_error::is_of_kernel(&pair.release);
+    let are_known = kernels.iter().all(is_known);
+    let mut measures = study.measures.iter().filter(|_| are_known);
     let measure = measures.find(|measure| measure.name == asked.measure)?;
     let known = likely_error::interval(study, measure)?;
     Some((known.least, known.most))
