@@ -1,7 +1,7 @@
 //! The splitter of pasted texts, and what follows from what it finds.
 
-use mm::capture::Capture;
 use evidence::redact::redacted;
+use mm::capture::Capture;
 use mm::snapshot::Snapshot;
 
 pub(crate) fn target(bytes: &[u8]) {

@@ -25,13 +25,14 @@ mod sysctl_d;
 mod take;
 mod tmpfiles_d;
 mod trace;
+mod traced;
 mod udev_rules;
 mod zoneinfo;
 
 use std::sync::OnceLock;
 
-use look::lint::read::{self, Form};
 use libfuzzer_sys::fuzz_target;
+use look::lint::read::{self, Form};
 
 /// What is fed.
 type Target = fn(&[u8]);
@@ -61,6 +62,7 @@ const TARGETS: &[(&str, Target)] = &[
     ("sysctl_d", sysctl_d::target),
     ("tmpfiles_d", tmpfiles_d::target),
     ("trace", trace::target),
+    ("traced", traced::target),
     ("udev_rules", udev_rules::target),
     ("zoneinfo", zoneinfo::target),
 ];

@@ -1,7 +1,7 @@
 //! Recordings: files as they come, and blocks of whatever bytes with a checksum that is right.
 
-use study::recording::{self, pack};
 use scenario::recording::{FILES, MAGIC, Part, Recorded, Stream, Writer};
+use study::recording::{self, pack};
 
 pub(crate) fn target(bytes: &[u8]) {
     let Some((&choice, rest)) = bytes.split_first() else {

@@ -5,6 +5,7 @@ use mm::settings::Setting;
 use mm::units::{Bytes, Nanos};
 use scenario::calibration::Calibration;
 use scenario::outcome::UNAVAILABLE;
+use scenario::traced::Traced;
 use scenario::workload::{Action, Step};
 use scenario::{Names, Scenario};
 
@@ -118,6 +119,22 @@ impl ModelBench {
     pub fn run_nameless(&self, nameless: &Scenario) -> Result<Capture, BenchError> {
         let capture = self.capture(nameless);
         capture.map_err(|why| failed(&why, &Names::default()))
+    }
+
+    /// As [`Bench::run`], and what each task met besides, under its own name.
+    ///
+    /// # Errors
+    /// As [`Bench::run`]; also where the calibrated kernel lacks a tunable.
+    pub fn trace(&self, scenario: &Scenario) -> Result<(Capture, Traced), BenchError> {
+        let (scenario, names) = self.asked(scenario);
+        let scale = self.scale_of(&scenario);
+        let run = sim::run_traced(&scenario, &self.calibration, scale);
+        let (mut capture, mut traced) = run.map_err(|why| failed(&why, &names))?;
+        names.give_back(&mut capture);
+        for task in &mut traced.tasks {
+            *task = names.in_text(task);
+        }
+        Ok((capture, traced))
     }
 
     /// The scenario as it is run, and the names that what comes back lacks.

@@ -16,7 +16,8 @@ use crate::outbox;
 use crate::place::Place;
 use crate::recorded::{self, RECORDING};
 use crate::recorder::{Recorder, report};
-use crate::{clock, mount, settings, supervisor};
+use crate::tracing::Tracing;
+use crate::{clock, mount, settings, supervisor, tracing};
 
 /// A file as large as the program falls short of the room that a VM has for it.
 const ROOM: &str = "/plimsoll/room";
@@ -36,16 +37,21 @@ pub fn init() -> ! {
     power_off_on_panic();
     let mut place = Place::default();
     let mut recorder = Recorder::new(&place);
-    if let Err(error) = run(&mut place, &mut recorder) {
+    let mut traced = None;
+    if let Err(error) = run(&mut place, &mut recorder, &mut traced) {
         recorder.error(&error.to_string());
         recorder.abandon();
     }
-    outbox::send(&recorder);
+    outbox::send(&recorder, traced.as_ref());
     outbox::power_off()
 }
 
 /// Everything, step by step.
-fn run(place: &mut Place, recorder: &mut Recorder) -> Result<(), Error> {
+fn run(
+    place: &mut Place,
+    recorder: &mut Recorder,
+    traced: &mut Option<Tracing>,
+) -> Result<(), Error> {
     let Orders {
         clock,
         mut scenario,
@@ -66,7 +72,12 @@ fn run(place: &mut Place, recorder: &mut Recorder) -> Result<(), Error> {
     }
     let _room = hold_room()?;
     stay_in_memory(place)?;
-    supervisor::perform(&scenario, place, &prepared, recorder)
+    if let Some(orders) = tracing::take()? {
+        *traced = Some(Tracing::begin(place, &orders)?);
+    }
+    let performed = supervisor::perform(&scenario, place, &prepared, recorder);
+    traced.as_ref().map_or(Ok(()), Tracing::end)?;
+    performed
 }
 
 /// Locks what fills the program's room: its pages must be as fixed as the program's own.
@@ -101,7 +112,7 @@ fn power_off_on_panic() {
             let mut recorder = Recorder::new(&Place::default());
             recorder.error(&one_line(panic));
             recorder.abandon();
-            outbox::send(&recorder);
+            outbox::send(&recorder, None);
             outbox::power_off();
         }
         report(&one_line(panic));

@@ -49,6 +49,7 @@ mod region;
 mod settings;
 mod shared;
 mod supervisor;
+mod tracing;
 mod waits;
 mod write;
 

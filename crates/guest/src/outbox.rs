@@ -1,4 +1,4 @@
-//! The way out: the capture goes to the last disk, and the machine goes off.
+//! The way out: the capture, and what was traced, go to the last disk, and the machine goes off.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write as _};
@@ -9,15 +9,18 @@ use rustix::system::{RebootCommand, reboot};
 use crate::clock;
 use crate::orders::Clock;
 use crate::recorder::{Recorder, report};
+use crate::tracing::Tracing;
 
 /// What the outbox begins with; the length follows as a little-endian 64-bit number, then the text.
 const MAGIC: &[u8; 8] = b"PLIMSOLL";
 
 /// Writes the capture to the outbox. Where that fails, the console says so, after what went wrong
 /// before: the bench shows its last line.
-pub(crate) fn send(recorder: &Recorder) {
+pub(crate) fn send(recorder: &Recorder, traced: Option<&Tracing>) {
     let sent = match last_disk() {
-        Some(device) => write(recorder, &device).map_err(|error| format!("{device}: {error}")),
+        Some(device) => {
+            write(recorder, traced, &device).map_err(|error| format!("{device}: {error}"))
+        }
         None => Err("no disk appeared".to_owned()),
     };
     if let Err(why) = sent {
@@ -26,11 +29,15 @@ pub(crate) fn send(recorder: &Recorder) {
     }
 }
 
-fn write(recorder: &Recorder, device: &str) -> io::Result<()> {
+fn write(recorder: &Recorder, traced: Option<&Tracing>, device: &str) -> io::Result<()> {
     let mut out = BufWriter::with_capacity(1 << 20, File::options().write(true).open(device)?);
     out.write_all(MAGIC)?;
-    out.write_all(&recorder.length().to_le_bytes())?;
+    let more = traced.map_or(Ok(0), Tracing::length)?;
+    out.write_all(&(recorder.length() + more).to_le_bytes())?;
     recorder.write_to(&mut out)?;
+    if let Some(traced) = traced {
+        traced.write_to(&mut out)?;
+    }
     out.flush()?;
     out.get_ref().sync_all()
 }

@@ -24,7 +24,7 @@ use mm::units::{Bytes, Nanos};
 use mm::zoneinfo::{PATH as ZONEINFO, Zoneinfo};
 use scenario::Scenario;
 use scenario::calibration::{Boot, Calibration, Costs, USERS_LISTS_USED_UP};
-use scenario::outcome::BOOT as BOOT_NOTE;
+use scenario::outcome::{BOOT as BOOT_NOTE, moment};
 
 use answer::bench::{Bench, BenchError, Progress, Run};
 use figures::Figures;
@@ -281,8 +281,7 @@ fn moments(capture: &Capture) -> Result<[Nanos; 3], CalibrateError> {
         .last()
         .and_then(|frame| frame.file(BOOT_NOTE));
     let of = |name: &str| {
-        let line = |line: &str| line.strip_prefix(name)?.trim().parse().ok().map(Nanos);
-        let found = note.and_then(|note| note.lines().find_map(line));
+        let found = note.and_then(|note| moment(note, name));
         found.ok_or_else(|| CalibrateError::Missing(format!("\"{name}\" in {BOOT_NOTE}")))
     };
     Ok([of("ready")?, of("ticks")?, of("disks")?])

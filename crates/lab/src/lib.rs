@@ -14,4 +14,5 @@ pub mod report;
 pub mod store;
 pub mod sweep;
 pub mod trace;
+pub mod traced;
 pub mod vm;

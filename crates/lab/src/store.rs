@@ -44,6 +44,15 @@ pub enum StoreError {
         /// Why.
         source: RecordError,
     },
+    /// A file is of a traced run.
+    #[error(
+        "{path}: of a traced run, whose figures are no record; read it with `plimsoll report \
+         --trace`, and move it out of the records' folder"
+    )]
+    Traced {
+        /// The file.
+        path: String,
+    },
 }
 
 impl Store {
@@ -165,10 +174,15 @@ impl Store {
 
 fn read(path: &Path) -> Result<Record, StoreError> {
     let bytes = named::read(path, MOST_BYTES).map_err(|source| unreadable(path, source))?;
-    Record::from_bytes(&bytes).map_err(|source| StoreError::Broken {
+    let record = Record::from_bytes(&bytes).map_err(|source| StoreError::Broken {
         path: path.display().to_string(),
         source,
-    })
+    })?;
+    let path = path.display().to_string();
+    match record.traced() {
+        Some(_) => Err(StoreError::Traced { path }),
+        None => Ok(record),
+    }
 }
 
 fn unreadable(path: &Path, source: io::Error) -> StoreError {
@@ -221,6 +235,22 @@ mod tests {
             error.ends_with("delete the file to have its run repeated"),
             "{error}"
         );
+    }
+
+    #[test]
+    fn a_traced_run_is_no_record_wherever_it_lies() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::new(folder.path());
+        let mut traced = record("a", 1);
+        let detail = ("traced".to_owned(), "vmscan:mm_vmscan_throttled".to_owned());
+        traced.provenance.details.push(detail);
+        assert_ne!(
+            traced.provenance.file_name(),
+            record("a", 1).provenance.file_name()
+        );
+        store.write(&traced).unwrap();
+        let error = store.load("min-free-kbytes").unwrap_err().to_string();
+        assert!(error.contains("of a traced run"), "{error}");
     }
 
     /// Names the folder to the second run of the test below.

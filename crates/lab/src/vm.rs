@@ -46,11 +46,11 @@ use failed::failed;
 use kernel::Kernel;
 use module::Module;
 use qemu::{Timing, Vm};
-use study::record::ROOM;
+use study::record::{ROOM, TRACED};
 use study::recording;
 
 pub use kernel::KernelChoice;
-pub use options::{Clock, VmOptions};
+pub use options::{Clock, Tracepoints, VmOptions};
 pub use packages::package;
 pub use programs::Programs;
 pub use release::Release;
@@ -80,6 +80,7 @@ pub struct VmBench {
     qemu: PathBuf,
     qemu_version: String,
     cache: PathBuf,
+    traced: Option<Tracepoints>,
 }
 
 impl VmBench {
@@ -113,6 +114,7 @@ impl VmBench {
             qemu_version: qemu::version(&qemu)?,
             qemu,
             cache,
+            traced: options.traced.clone(),
         })
     }
 
@@ -159,6 +161,9 @@ impl VmBench {
         if scenario.replays() {
             archive.file("plimsoll/recording", &recording::stored(&scenario.recorded));
         }
+        if let Some(traced) = &self.traced {
+            archive.file("plimsoll/tracepoints", traced.orders().as_bytes());
+        }
         let mut order = String::new();
         for module in module::wanted_by(&self.modules, &scenario.machine) {
             archive.file(
@@ -204,6 +209,9 @@ impl Bench for VmBench {
                 qemu::kernel_command_line(self.timing),
             ),
         ];
+        if let Some(traced) = &self.traced {
+            details.push((TRACED.to_owned(), traced.events.join(",")));
+        }
         if self.timing == Timing::Virtual {
             let fingerprint = format!("{:016x}", source::fingerprint());
             details.push(("disk-module".to_owned(), fingerprint));
@@ -219,7 +227,10 @@ impl Bench for VmBench {
             "boots Linux {}",
             self.kernel.release
         )));
-        let arguments = qemu::arguments(&vm, &scenario.machine, self.timing);
+        let arguments = match &self.traced {
+            Some(traced) => qemu::arguments(&vm, &traced.machine(&scenario.machine), self.timing),
+            None => qemu::arguments(&vm, &scenario.machine, self.timing),
+        };
         let guest = process::Guest {
             program: &self.qemu,
             arguments: &arguments,

@@ -6,6 +6,8 @@ mod looking;
 mod machine;
 #[path = "vm/recorded.rs"]
 mod recorded;
+#[path = "vm/traced.rs"]
+mod traced;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

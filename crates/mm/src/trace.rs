@@ -6,7 +6,10 @@
 //! events are none of the kernel's own: kernel probes that show what its tracepoints leave out,
 //! defined in `fixtures/throttle/README.md`. They print the controller's own numbers (ticks, pages
 //! a second), which are read into its types.
+//!
+//! [`any`] reads a line of whatever event, without its fields.
 
+mod any;
 mod fields;
 
 use alloc::string::String;
@@ -16,6 +19,9 @@ use crate::formula::throttle::share::{Bounds, Completed, Completions};
 use crate::formula::throttle::{Counts, Device, Domain, Limit, Pace};
 use crate::text::{Line, ParseError, lines};
 use crate::units::{Nanos, Pages};
+
+pub use any::{Any, any};
+pub use fields::{field, word};
 
 /// A line of a trace.
 #[derive(Clone, Debug, PartialEq, Eq)]

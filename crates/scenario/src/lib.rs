@@ -13,6 +13,7 @@ pub mod machine;
 mod names;
 pub mod outcome;
 pub mod recording;
+pub mod traced;
 mod wire;
 pub mod workload;
 

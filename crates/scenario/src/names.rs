@@ -223,12 +223,30 @@ impl Names {
         while !rest.is_empty() {
             let end = rest.find(|c| !is_of_a_name(c)).unwrap_or(rest.len());
             let (word, behind) = rest.split_at(end);
-            named += self.0.get(word).map_or(word, String::as_str);
+            match self.0.get(word) {
+                Some(own) => named += own,
+                None => self.before_a_number(word, &mut named),
+            }
             let end = behind.find(is_of_a_name).unwrap_or(behind.len());
             named += &behind[..end];
             rest = &behind[end..];
         }
         named
+    }
+
+    /// A word that is no name, unless one stands before a number in it, as in `process-0001-124`: a
+    /// task of a trace.
+    fn before_a_number(&self, word: &str, named: &mut String) {
+        let parts = word.rsplit_once('-');
+        let own = parts.and_then(|(name, number)| Some((self.0.get(name)?, number)));
+        match own {
+            Some((own, number)) => {
+                *named += own;
+                named.push('-');
+                *named += number;
+            }
+            None => *named += word,
+        }
     }
 
     fn give_back_frame(&self, frame: &mut Frame) {
@@ -259,4 +277,23 @@ impl Names {
 
 fn is_of_a_name(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '-'
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::string::ToString;
+
+    #[test]
+    fn a_task_of_a_trace_gets_its_name_back_and_other_words_stay() {
+        let names = [("process-0001", "my server"), ("region-0001-0002", "heap")];
+        let named = names.map(|(stands, own)| (stands.to_string(), own.to_string()));
+        let names = Names(named.into_iter().collect());
+        let line = "process-0001-124 [000] 1.0: x: process-0001 process-0001.2-9 process-0002-7";
+        assert_eq!(
+            names.in_text(line),
+            "my server-124 [000] 1.0: x: my server my server.2-9 process-0002-7"
+        );
+        assert_eq!(names.in_text("region-0001-0002 a-1-2 7"), "heap a-1-2 7");
+    }
 }

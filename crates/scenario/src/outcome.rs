@@ -31,6 +31,14 @@ pub const OBSERVER: &str = "plimsoll/observer";
 /// `ticks NANOSECONDS`.
 pub const BOOT: &str = "plimsoll/boot";
 
+/// A moment of the note at [`BOOT`] by its name, such as `ready`.
+#[must_use]
+pub fn moment(note: &str, name: &str) -> Option<Nanos> {
+    let mut moments = note.lines().filter_map(|line| line.split_once(' '));
+    let found = moments.find(|(known, _)| *known == name);
+    found.and_then(|(_, at)| at.parse().ok()).map(Nanos)
+}
+
 /// The result of one run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {

@@ -27,6 +27,7 @@ pub use error::Error;
 use ::mm::capture::Capture;
 use ::scenario::Scenario;
 use ::scenario::calibration::Calibration;
+use ::scenario::traced::Traced;
 
 /// Runs `scenario` on a machine that behaves as `calibration` says.
 ///
@@ -47,7 +48,19 @@ pub fn run_sampled(
     calibration: &Calibration,
     scale: u64,
 ) -> Result<Capture, Error> {
-    simulate(scenario, calibration, scale, true)
+    simulate(scenario, calibration, scale, Looks::Measures).map(|(capture, _)| capture)
+}
+
+/// As [`run_sampled`], and what each task met besides; the capture is the same.
+///
+/// # Errors
+/// As [`run_sampled`].
+pub fn run_traced(
+    scenario: &Scenario,
+    calibration: &Calibration,
+    scale: u64,
+) -> Result<(Capture, Traced), Error> {
+    simulate(scenario, calibration, scale, Looks::Traces)
 }
 
 /// Runs `scenario` on a machine where nobody measures: without the bench's own pages, its
@@ -56,23 +69,36 @@ pub fn run_sampled(
 /// # Errors
 /// As [`run`].
 pub fn run_unmeasured(scenario: &Scenario, calibration: &Calibration) -> Result<Capture, Error> {
-    simulate(scenario, calibration, 1, false)
+    simulate(scenario, calibration, 1, Looks::None).map(|(capture, _)| capture)
+}
+
+/// How closely a run is looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Looks {
+    None,
+    Measures,
+    Traces,
 }
 
 fn simulate(
     scenario: &Scenario,
     calibration: &Calibration,
     scale: u64,
-    measured: bool,
-) -> Result<Capture, Error> {
+    looks: Looks,
+) -> Result<(Capture, Traced), Error> {
     machine::refusals::check(scenario)?;
     let costs = calibration.costs.on(&scenario.machine);
     let scenario = sampling::miniature(scenario, scale, &costs)?;
     let mut boot = mm::mm_init::state(&calibration.boots, &scenario.machine)?;
     boot.uptime = scenario.begins(boot.ready);
     let costs = sampling::costs(&costs, scale);
+    let measured = looks != Looks::None;
     let bench = bench::state::Bench::new(measured, calibration, &scenario.machine, &costs);
     let mut system = machine::system::System::new(&scenario, &costs, &boot, scale, bench)?;
+    if looks == Looks::Traces {
+        let tap = bench::tap::Tap::new(&system.scheduler, &system.tasks);
+        system.tap = Some(tap);
+    }
     system.run()?;
     Ok(system.into_capture())
 }

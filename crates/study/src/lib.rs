@@ -53,6 +53,7 @@ mod table;
 pub mod template;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
+pub mod traced;
 pub mod verdict;
 pub mod verdicts;
 mod words;

@@ -25,6 +25,8 @@ pub use machine::MachineView;
 
 /// The detail that says how much memory the program has in the VM, whatever its own size.
 pub const ROOM: &str = "program-room";
+/// The detail that names the tracepoints of a run that was traced: it is no record.
+pub const TRACED: &str = "traced";
 /// The version of the record's JSON; a reader refuses others.
 pub const SCHEMA: u32 = 1;
 /// A record is refused beyond this size, unpacked or not: a broken or hostile file must not fill
@@ -131,6 +133,16 @@ impl Record {
     pub fn names_its_room(&self) -> bool {
         let mut details = self.provenance.details.iter();
         details.any(|(name, _)| name == ROOM)
+    }
+
+    /// The tracepoints of a run that was traced. Tracing takes time and memory, so what came out is
+    /// no figure of the study.
+    #[must_use]
+    pub fn traced(&self) -> Option<&str> {
+        let mut details = self.provenance.details.iter();
+        details
+            .find(|(name, _)| name == TRACED)
+            .map(|(_, events)| events.as_str())
     }
 
     /// The record's bytes.

@@ -14,7 +14,10 @@ use crate::text::{Line, ParseError};
 use crate::units::Pages;
 
 /// The value after `name=`.
-fn field<T: FromStr>(line: &Line<'_>, fields: &str, name: &str) -> Result<T, ParseError> {
+///
+/// # Errors
+/// It is missing, or no number.
+pub fn field<T: FromStr>(line: &Line<'_>, fields: &str, name: &str) -> Result<T, ParseError> {
     line.number_in(name, word(fields, name))
 }
 
@@ -23,7 +26,8 @@ fn pages(line: &Line<'_>, fields: &str, name: &str) -> Result<Pages, ParseError>
 }
 
 /// The word after `name=`, or nothing.
-fn word<'a>(fields: &'a str, name: &str) -> &'a str {
+#[must_use]
+pub fn word<'a>(fields: &'a str, name: &str) -> &'a str {
     let words = &mut fields.split_ascii_whitespace();
     let value = words.find_map(|word| word.strip_prefix(name)?.strip_prefix('='));
     value.unwrap_or("")

@@ -1,6 +1,7 @@
 //! `plimsoll prove`: a whole study on a real kernel in a throwaway VM, beside the prediction.
 
 mod jobs;
+pub(crate) mod traced;
 
 use std::io::Write as _;
 use std::num::NonZeroUsize;
@@ -24,6 +25,7 @@ use scenario::calibration::Calibration;
 use study::compare::Row;
 use study::{Cost, Study, roughly};
 
+use self::traced::Tracing;
 use super::predict::{Asked, Choice, Shown, at_a_time, available, data, no_outcome};
 use super::{bootable, seconds, time, whole};
 use crate::exit::ExitCode;
@@ -63,6 +65,8 @@ pub(crate) struct Args {
     /// available; 1 in wall-clock time]
     #[arg(long, value_name = "N", value_parser = whole(NonZeroUsize::MIN..=NonZeroUsize::MAX))]
     jobs: Option<NonZeroUsize>,
+    #[command(flatten)]
+    tracing: Tracing,
 }
 
 /// Whose time counts.
@@ -76,16 +80,12 @@ enum ClockArg {
 
 /// Proves.
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
-    let cpus = match args.clock {
-        ClockArg::Virtual => Cpus::One,
-        ClockArg::Wall => Cpus::Any,
-    };
     let question = args.asked.question(&args.choice)?;
     let Placed {
         study,
         release,
         mut notes,
-    } = question.placed(cpus)?;
+    } = question.placed(args.clock.into())?;
     let (kernel, why) = args.kernel(release.as_deref())?;
     notes.insert(0, why);
     let study = roomy(study, release.as_deref(), &mut notes)?;
@@ -98,6 +98,9 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let runs = Runs::at_automatic_scale(&study, &provable, experiment.repetitions, at_a_time());
     runs.check_for_a_vm(args.deadline)?;
     experiment.arms = provable.iter().map(|&arm| arm.to_owned()).collect();
+    if args.tracing.is_wanted() {
+        return args.tracing.run(&experiment, args.options(kernel));
+    }
     let named = args.calibration.as_deref().map(lab::calibration::read);
     let named = named.transpose()?;
     args.choice.page.prepare(&study)?;
@@ -196,6 +199,15 @@ impl From<ClockArg> for Clock {
         match clock {
             ClockArg::Virtual => Self::Virtual,
             ClockArg::Wall => Self::Wall,
+        }
+    }
+}
+
+impl From<ClockArg> for Cpus {
+    fn from(clock: ClockArg) -> Self {
+        match clock {
+            ClockArg::Virtual => Self::One,
+            ClockArg::Wall => Self::Any,
         }
     }
 }

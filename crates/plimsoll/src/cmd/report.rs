@@ -1,5 +1,7 @@
 //! `plimsoll report`: prediction and proof side by side, from the records.
 
+pub(crate) mod traced;
+
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -15,6 +17,7 @@ use super::predict::{Shown, at_a_time, available, data};
 use crate::exit::ExitCode;
 use crate::results::{self, Detail, View};
 use crate::term::{self, bold, dim};
+use traced::Compared;
 
 /// Show prediction and proof side by side, with the calibration error of every figure
 ///
@@ -23,7 +26,8 @@ use crate::term::{self, bold, dim};
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// A built-in study's name, or the path of a study's file
-    study: String,
+    #[arg(required_unless_present = "trace")]
+    study: Option<String>,
     /// The folder below which `prove` wrote its records
     #[arg(long, value_name = "DIR", default_value = "records")]
     records: PathBuf,
@@ -31,11 +35,17 @@ pub(crate) struct Args {
     page: Page,
     #[command(flatten)]
     detail: Detail,
+    #[command(flatten)]
+    compared: Compared,
 }
 
 /// Reports.
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
-    let study = lab::find::find(&args.study)?;
+    if let Some(file) = &args.compared.trace {
+        let (study, is_json) = (args.study.as_deref(), args.detail.is_data());
+        return args.compared.run(file, study, is_json);
+    }
+    let study = lab::find::find(args.study.as_deref().unwrap_or_default())?;
     args.page.prepare(&study)?;
     check(&study)?;
     let gathered = gather(&study, &Store::new(&args.records))?;

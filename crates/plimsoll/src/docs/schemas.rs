@@ -13,6 +13,7 @@ use shapes::Shape;
 
 use super::Documents;
 use crate::changing::told;
+use crate::cmd::report::traced;
 use crate::cmd::{advise, calibrate, fidelity, guard, inspect, ksm, replay, studies, trial};
 
 pub(super) fn schemas() -> Documents {
@@ -38,6 +39,7 @@ pub(super) fn schemas() -> Documents {
         schema::<replay::Report>(),
         schema::<studies::Document>(),
         schema::<data::Document<'_>>(),
+        schema::<traced::Document<'_>>(),
         schema::<trial::told::Document<'_>>(),
     ])
 }

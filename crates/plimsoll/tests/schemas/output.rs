@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::schema::Schema;
 
 /// The schemas, and the `schema` that each one's documents say.
-const SCHEMAS: [&str; 22] = [
+const SCHEMAS: [&str; 23] = [
     "advice",
     "apply",
     "calibration",
@@ -31,6 +31,7 @@ const SCHEMAS: [&str; 22] = [
     "replay",
     "studies",
     "study",
+    "trace",
     "trial",
 ];
 
@@ -296,6 +297,26 @@ fn predictions_proofs_and_scores_are_as_their_schemas_say() {
     let scores = assert_is("fidelity", &["fidelity", "--json"], folder.path());
     let rows = scores["scores"][0]["rows"].as_array();
     assert!(rows.is_some_and(|rows| !rows.is_empty()), "{scores}");
+}
+
+#[test]
+fn a_trace_is_as_its_schema_says() {
+    let trace = "traced/memory-hogs-writing-6.1.trace.gz";
+    let document = assert_is(
+        "trace",
+        &["report", "--trace", trace, "--json"],
+        &fixtures(),
+    );
+    let counts = document["counts"].as_array().expect("a list");
+    let server = counts
+        .iter()
+        .find(|it| it["task"] == "server" && it["figure"] == "direct reclaims");
+    let server = server.expect("it reclaims");
+    assert_eq!(server["kernel"], 166);
+    assert!(
+        counts.iter().all(|it| it["figure"] != "scanned"),
+        "it was not traced"
+    );
 }
 
 #[test]

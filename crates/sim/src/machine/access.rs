@@ -177,6 +177,7 @@ impl<'a> System<'a> {
             memory,
             scheduler,
             events,
+            tap,
             ..
         } = self;
         let stop = match progress {
@@ -191,7 +192,11 @@ impl<'a> System<'a> {
                 Stop::Wait(sleep_for_page(&memory.folios, page))
             }
             Progress::Pauses(ticks) => {
-                let at = memory.cpu.clock.expiry(memory.cpu.now(), ticks);
+                let now = memory.cpu.now();
+                let at = memory.cpu.clock.expiry(now, ticks);
+                if let Some(tap) = tap {
+                    tap.pauses(task.entity, now, at.saturating_sub(now));
+                }
                 scheduler.wake_at(events, task.entity, at);
                 Stop::Wait(Sleep::Io)
             }
@@ -209,7 +214,11 @@ impl<'a> System<'a> {
                 Stop::Wait(Sleep::Io)
             }
             Progress::NoPage(NoPage::Throttled { ticks }) => {
-                let at = memory.cpu.clock.expiry(memory.cpu.now(), ticks);
+                let now = memory.cpu.now();
+                let at = memory.cpu.clock.expiry(now, ticks);
+                if let Some(tap) = tap {
+                    tap.throttles(task.entity, now, ticks);
+                }
                 scheduler.wake_at(events, task.entity, at);
                 Stop::Wait(Sleep::Idle)
             }

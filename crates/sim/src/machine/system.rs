@@ -11,9 +11,11 @@ use scenario::Scenario;
 use scenario::calibration::Costs;
 use scenario::machine::FileSystem;
 use scenario::outcome::Status;
+use scenario::traced::Traced;
 use scenario::workload::Start;
 
 use crate::bench::state::Bench;
+use crate::bench::tap::Tap;
 use crate::block::blk_mq::complete_request;
 use crate::block::disk::Disk;
 use crate::error::Error;
@@ -71,6 +73,8 @@ pub(crate) struct System<'a> {
     /// What looks at it.
     pub(crate) bench: Bench,
     pub(crate) recorder: Recorder,
+    /// What each task meets, in a run that is traced.
+    pub(crate) tap: Option<Tap>,
     over: bool,
 }
 
@@ -110,6 +114,7 @@ impl<'a> System<'a> {
             fanotify: Fanotify::new(&scenario.workload),
             bench,
             recorder: Recorder::new(boot, &scenario.workload),
+            tap: None,
             over: false,
         };
         system.tunables.begin(&mut system.memory);
@@ -164,8 +169,9 @@ impl<'a> System<'a> {
         Err(endless("2^32 steps of the scheduler"))
     }
 
-    pub(crate) fn into_capture(self) -> Capture {
-        self.recorder.into_capture()
+    pub(crate) fn into_capture(self) -> (Capture, Traced) {
+        let traced = self.tap.map(Tap::into_traced);
+        (self.recorder.into_capture(), traced.unwrap_or_default())
     }
 
     fn begin(&mut self) -> Result<(), Error> {
@@ -265,7 +271,13 @@ impl<'a> System<'a> {
             self.scheduler.pay(cpu, entity, from, limit);
             return Ok(());
         }
+        if let Some(tap) = &mut self.tap {
+            tap.begins(&self.memory, entity, from);
+        }
         let (to, flow) = self.run_entity(entity, from)?;
+        if let Some(tap) = &mut self.tap {
+            tap.ends(&self.memory, entity, to);
+        }
         let cut = match flow {
             Flow::Ended => to,
             _ => interrupted_at(&self.memory.cpu, &self.events, from, to),
@@ -336,6 +348,9 @@ impl<'a> System<'a> {
             self.memory.cpu.began = now;
             self.memory.cpu.budget = BUDGET.min(left.0 * 1000);
             flow = self.step(&mut task, now)?;
+            if let Some(tap) = &mut self.tap {
+                tap.stalls(entity, &self.memory.cpu.stalls);
+            }
             self.scheduler
                 .note_stalls(entity, self.memory.cpu.stalls.drain(..));
             now += task.pay(self.memory.cpu.take_spent());
