@@ -30,7 +30,8 @@ pub enum Mechanism {
     /// The lists of a CPU hold as many pages as the low mark, and blocks of several pages; before,
     /// six batches of single pages, of which one goes back when they are full.
     LargePcp,
-    /// The time in which a CPU reclaims is a full stall for memory; before, what a tick finds of it.
+    /// The time in which a CPU reclaims is a full stall for memory; before, what a tick finds of
+    /// it.
     StallsWhileReclaiming,
     /// Reclaim that cannot go on before pages are written sleeps until they are: kswapd, and tasks
     /// between their passes. Before, kswapd sleeps for a tenth of a second whatever is written, and

@@ -14,9 +14,8 @@ use crate::mm::filemap::state::{File, Progress, Span};
 use crate::mm::folio::{Flag, Folios, PageId, State};
 use crate::mm::page_alloc::state::{Effort, NoPage};
 use crate::mm::parts::Memory;
-use crate::mm::readahead::{Limits, Readahead, Rest, Window};
+use crate::mm::readahead::{Readahead, Rest, Window};
 use crate::mm::workingset::History;
-use crate::rules::Rules;
 use crate::sched::cpu::Cpu;
 
 const PAGE: u64 = 4096;
@@ -26,17 +25,6 @@ pub(crate) struct Reader<'a> {
     pub(crate) memory: &'a mut Memory,
     pub(crate) file: &'a File,
     pub(crate) readahead: &'a mut Readahead,
-}
-
-impl Memory {
-    /// How far files on a disk are read ahead, and the rules by which they are.
-    fn reads_ahead(&self, disk: usize) -> (Limits, &Rules) {
-        let rules = &self.cpu.rules;
-        (
-            Limits::of(self.io.disks[disk].is_rotational(), rules),
-            rules,
-        )
-    }
 }
 
 impl File {
@@ -129,7 +117,7 @@ impl Reader<'_> {
         let (file, request) = (self.file, end - cursor);
         let fetched = self.fetch(cursor, |readahead, memory| {
             let before = |most| file.cached_before(memory, cursor, most);
-            readahead.on_miss(cursor, request, memory.reads_ahead(file.disk), before)
+            readahead.on_miss(cursor, request, file.reads_ahead(memory), before)
         });
         if let Err(why) = fetched {
             return Progress::NoPage(why);
@@ -154,7 +142,7 @@ impl Reader<'_> {
     pub(crate) fn read_behind_mark(&mut self, cursor: u64, request: u64) -> Result<(), NoPage> {
         let (file, memory) = (self.file, &*self.memory);
         let next_miss = |most| file.next_miss(memory, cursor, most);
-        let device = memory.reads_ahead(file.disk);
+        let device = file.reads_ahead(memory);
         match self.readahead.on_mark(cursor, request, device, next_miss) {
             Some(window) => self.read_ahead(window),
             None => Ok(()),

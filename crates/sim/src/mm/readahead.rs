@@ -4,7 +4,9 @@ use mm::formula::readahead::{Window as Ramp, next_size};
 use mm::rules::Mechanism;
 use mm::units::Pages;
 
+use crate::mm::filemap::state::File;
 use crate::mm::page_alloc::state::Effort;
+use crate::mm::parts::Memory;
 use crate::rules::Rules;
 
 const PAGE: u64 = 4096;
@@ -97,6 +99,14 @@ impl Limits {
             },
             false => default,
         }
+    }
+}
+
+impl File {
+    /// How far its disk reads ahead, and the rules by which it does.
+    pub(crate) fn reads_ahead<'a>(&self, memory: &'a Memory) -> (Limits, &'a Rules) {
+        let (disk, rules) = (&memory.io.disks[self.disk], &memory.cpu.rules);
+        (Limits::of(disk.is_rotational(), rules), rules)
     }
 }
 

@@ -109,16 +109,15 @@ impl Reader<'_> {
                 return Progress::Complete;
             }
         }
-        if first_try && !self.memory.folios.is_resident(page) {
-            self.memory.cpu.events.pgmajfault += 1;
+        match self.memory.folios.is_resident(page) {
+            true if first_try => self.readahead.note_mapped_hit(),
+            false if first_try => self.memory.cpu.events.pgmajfault += 1,
+            _ => {}
         }
-        if first_try && self.memory.folios.is_resident(page) {
-            self.readahead.note_mapped_hit();
-        }
-        let (pages, disk) = (self.file.end(), self.file.disk);
+        let file = self.file;
         let fetched = self.fetch(cursor, |readahead, memory| {
-            let (device, _) = memory.reads_ahead(disk);
-            readahead.on_mapped_miss(cursor, pages, device)
+            let (device, _) = file.reads_ahead(memory);
+            readahead.on_mapped_miss(cursor, file.end(), device)
         });
         if let Err(why) = fetched {
             return Progress::NoPage(why);
@@ -225,7 +224,7 @@ impl Folios {
 impl Reader<'_> {
     /// What is read of the file at most through a mapping, in pages.
     fn most_mapped(&self) -> u64 {
-        let (device, _) = self.memory.reads_ahead(self.file.disk);
+        let (device, _) = self.file.reads_ahead(self.memory);
         self.readahead.most_mapped(device)
     }
 }

@@ -7,25 +7,19 @@
 //! nothing is freed, whatever they are for.
 
 mod run;
+mod tuning;
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::ops::Range;
 
-use mm::rules::{Mechanism, Mechanisms};
-
 use crate::mm::page_alloc::buddy::{Buddy, Frame, Migrate};
 use crate::mm::page_alloc::pcp::run::Run;
+pub(crate) use crate::mm::page_alloc::pcp::tuning::Tuning;
 use crate::mm::page_alloc::zone::HUGE_ORDER;
 
 /// A batch grows by this many doublings at most (`CONFIG_PCP_BATCH_SCALE_MAX`).
 const SCALE_MAX: u32 = 5;
-
-/// Lists that the kernel fills for itself while it boots, by a trace of 6.1 and 6.12: single pages,
-/// unmovable and reclaimable; two and four contiguous ones of both kinds; eight unmovable ones.
-const KERNEL_LISTS: u64 = 7;
-/// Before larger blocks had lists: single pages of both kinds.
-const KERNEL_LISTS_OF_SINGLES: u64 = 2;
 
 /// What a block of pages is for: each migrate type and order has a list of its own. These are those
 /// that matter, in the kernel's order.
@@ -113,33 +107,6 @@ pub(crate) struct Pcp {
     pub(crate) remembers_type: bool,
 }
 
-/// How a kernel sizes limit and batches.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Tuning {
-    /// Up to 5.13: six batches, of which one goes back.
-    Batches,
-    /// Up to 6.6, by the low watermark: each batch given back in a row is twice the one before. Debian's 6.1 stops at
-    /// 32 batches, as 6.7 does: of unmapped regions of 48 to 200 MiB the same 11900 to 12500 pages
-    /// stay on the lists, at a limit of 13856.
-    Fixed { free_factor: u32 },
-    /// Since 6.7.
-    Auto(Auto),
-}
-
-/// The state of a limit that tunes itself.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Auto {
-    /// Bounds of the limit.
-    min: u64,
-    max: u64,
-    /// Doublings of the next batch drawn.
-    alloc_factor: u32,
-    /// Pages freed of late: what goes back at once.
-    free_count: u64,
-    /// The last block that was freed was of two pages.
-    freed_pair: bool,
-}
-
 /// What the zone is going through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ZoneState {
@@ -147,26 +114,6 @@ pub(crate) struct ZoneState {
     pub(crate) reclaiming: bool,
     /// The zone is not above its high watermark.
     pub(crate) below_high: bool,
-}
-
-impl Tuning {
-    /// The rule of a kernel release, as in `6.12.117+deb12-cloud-amd64`.
-    pub(crate) fn of(release: &str) -> Self {
-        let rules = Mechanisms::of(release);
-        match rules.has(Mechanism::LargePcp) {
-            false => Self::Batches,
-            true if rules.has(Mechanism::TunedPcp) => Self::Auto(Auto::default()),
-            true => Self::Fixed { free_factor: 0 },
-        }
-    }
-
-    /// Lists that the kernel fills for itself while it boots.
-    fn kernel_lists(&self) -> u64 {
-        match self {
-            Self::Batches => KERNEL_LISTS_OF_SINGLES,
-            Self::Fixed { .. } | Self::Auto(_) => KERNEL_LISTS,
-        }
-    }
 }
 
 impl Pcp {

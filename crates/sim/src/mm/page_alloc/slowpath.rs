@@ -11,6 +11,7 @@ use crate::mm::page_alloc::state::DirectReclaim;
 use crate::mm::page_alloc::state::{Allocation, Effort, NoPage};
 use crate::mm::page_alloc::zone::Mark;
 use crate::mm::page_alloc::zone::Zones;
+use crate::mm::page_writeback::state::Writeback;
 use crate::mm::parts::Memory;
 use crate::mm::swapfile::Swap;
 use crate::mm::vmscan::state::{BATCH, Progress, WRITES};
@@ -54,7 +55,7 @@ impl Memory {
                 return Err(NoPage::OutOfMemory);
             }
             let waits = progress == 0 && !self.cpu.rules.has(Mechanism::WaitsUntilWritten);
-            if waits && self.is_mostly_unwritten() {
+            if waits && self.zones.are_mostly_unwritten(&self.swap, &self.writeback) {
                 return Err(NoPage::Throttled { ticks: WRITES });
             }
         }
@@ -128,18 +129,7 @@ impl Memory {
     fn may_throttle(&self) -> bool {
         self.cpu.rules.has(Mechanism::WaitsUntilWritten)
             && !self.zones.kswapd.is_hopeless()
-            && self.is_mostly_unwritten()
-    }
-
-    /// Whether most of what there is to reclaim has to be written first.
-    fn is_mostly_unwritten(&self) -> bool {
-        let (zones, writeback) = (&self.zones, &self.writeback);
-        let files = zones.list(Lru::InactiveFile) + zones.list(Lru::ActiveFile);
-        let anon = zones.list(Lru::InactiveAnon) + zones.list(Lru::ActiveAnon);
-        let anon = if self.swap.can_swap() { anon } else { 0 };
-        let under_writeback = writeback.under_writeback(&self.swap);
-        let reclaimable = files + anon + self.swap.writing;
-        2 * (writeback.dirty + under_writeback) > reclaimable
+            && self.zones.are_mostly_unwritten(&self.swap, &self.writeback)
     }
 }
 
@@ -150,6 +140,15 @@ impl Zones {
         let fruitless = &mut allocation.fruitless;
         *fruitless = if progress > 0 { 0 } else { *fruitless + 1 };
         *fruitless <= RECLAIM_RETRIES && self.could_meet_min(swap)
+    }
+
+    /// Whether most of what there is to reclaim has to be written first.
+    fn are_mostly_unwritten(&self, swap: &Swap, writeback: &Writeback) -> bool {
+        let files = self.list(Lru::InactiveFile) + self.list(Lru::ActiveFile);
+        let anon = self.list(Lru::InactiveAnon) + self.list(Lru::ActiveAnon);
+        let anon = if swap.can_swap() { anon } else { 0 };
+        let reclaimable = files + anon + swap.writing;
+        2 * (writeback.dirty + writeback.under_writeback(swap)) > reclaimable
     }
 
     /// Whether some zone would meet min if all its reclaimable pages were free; without swap only
