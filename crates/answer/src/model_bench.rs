@@ -155,7 +155,7 @@ impl Bench for ModelBench {
         self.calibration.kernel.clone()
     }
 
-    fn details(&self) -> Vec<(String, String)> {
+    fn details(&self, _: &Scenario) -> Vec<(String, String)> {
         vec![
             ("calibration".to_owned(), self.hash.clone()),
             ("calibrated-on".to_owned(), self.calibration.bench.clone()),

@@ -9,8 +9,9 @@ use std::time::Duration;
 
 use answer::bench::{Bench as _, BenchError};
 use answer::calibration::{self, CalibrationError};
+use answer::cpus::Cpus;
 use answer::lacks;
-use answer::machine::{self, Cpus, Placed};
+use answer::machine::{self, Placed};
 use answer::model_bench::ModelBench;
 use answer::report::{Pair, Report};
 use answer::room::with_room;
@@ -19,7 +20,7 @@ use answer::runs::Runs;
 use lab::experiment::{AtATime, Event, Experiment, ExperimentError, More, Results};
 use lab::gather;
 use lab::store::Store;
-use lab::vm::{Clock, KernelChoice, VmBench, VmOptions};
+use lab::vm::{Clock, KernelChoice, MOST_CPUS_BY_TURNS, VmBench, VmOptions};
 use scenario::calibration::Calibration;
 use study::compare::Row;
 use study::{Cost, Study, roughly};
@@ -76,16 +77,12 @@ enum ClockArg {
 
 /// Proves.
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
-    let cpus = match args.clock {
-        ClockArg::Virtual => Cpus::One,
-        ClockArg::Wall => Cpus::Any,
-    };
     let question = args.asked.question(&args.choice)?;
     let Placed {
         study,
         release,
         mut notes,
-    } = question.placed(cpus)?;
+    } = question.placed(args.clock.cpus())?;
     let (kernel, why) = args.kernel(release.as_deref())?;
     notes.insert(0, why);
     let study = roomy(study, release.as_deref(), &mut notes)?;
@@ -98,11 +95,12 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let runs = Runs::at_automatic_scale(&study, &provable, experiment.repetitions, at_a_time());
     runs.check_for_a_vm(args.deadline)?;
     experiment.arms = provable.iter().map(|&arm| arm.to_owned()).collect();
-    let named = args.calibration.as_deref().map(lab::calibration::read);
-    let named = named.transpose()?;
+    let named = args.named_calibration()?;
     args.choice.page.prepare(&study)?;
     let bar = begun(&experiment, args.jobs.unwrap_or_else(usual).get())?;
-    let bench = VmBench::new(&args.options(kernel), &mut |news| bar.say("", &news))?;
+    let cpus = most_cpus(&study, &provable);
+    notes.extend(args.by_turns(cpus));
+    let bench = args.bench(kernel, cpus, &bar)?;
     let store = Store::new(&args.records);
     let tell = |event: Event<'_>| bar.tell(&event);
     let more = args.choice.more(More::None);
@@ -165,6 +163,15 @@ fn lacking(
     calibration.as_ref().map(of).unwrap_or_default()
 }
 
+/// The CPUs of the arm that has most.
+fn most_cpus(study: &Study, arms: &[&str]) -> u32 {
+    let arms = study
+        .arms
+        .iter()
+        .filter(|arm| arms.contains(&arm.name.as_str()));
+    arms.map(|arm| arm.machine.cpus).max().unwrap_or(1)
+}
+
 /// A bar, below a line on how long all runs are likely to take.
 fn begun(experiment: &Experiment<'_>, at_a_time: usize) -> anyhow::Result<Bar> {
     let runs = experiment.runs()?.len();
@@ -200,7 +207,21 @@ impl From<ClockArg> for Clock {
     }
 }
 
+impl ClockArg {
+    fn cpus(self) -> Cpus {
+        match self {
+            Self::Virtual => Cpus::UpTo(MOST_CPUS_BY_TURNS),
+            Self::Wall => Cpus::Any,
+        }
+    }
+}
+
 impl Args {
+    fn named_calibration(&self) -> anyhow::Result<Option<Calibration>> {
+        let named = self.calibration.as_deref().map(lab::calibration::read);
+        Ok(named.transpose()?)
+    }
+
     /// The kernel that is booted, and a line on why it is this one.
     fn kernel(&self, release: Option<&str>) -> anyhow::Result<(KernelChoice, String)> {
         if let Some(kernel) = &self.kernel {
@@ -211,14 +232,24 @@ impl Args {
         Ok((kernel, format!("kernel: {name}, {why}")))
     }
 
-    fn options(&self, kernel: KernelChoice) -> VmOptions {
-        VmOptions {
+    fn bench(&self, kernel: KernelChoice, cpus: u32, bar: &Bar) -> Result<VmBench, BenchError> {
+        let options = VmOptions {
             kernel,
+            cpus,
             modules: self.modules.clone(),
             clock: self.clock.into(),
             deadline: self.deadline,
             ..VmOptions::default()
-        }
+        };
+        VmBench::new(&options, &mut |news| bar.say("", &news))
+    }
+
+    /// What such a VM does not show of a machine with several CPUs.
+    fn by_turns(&self, cpus: u32) -> Option<String> {
+        let turns = matches!(self.clock, ClockArg::Virtual) && cpus > 1;
+        turns.then(|| {
+            format!("virtual time: {cpus} CPUs take turns, and two busy ones have half the speed")
+        })
     }
 }
 
