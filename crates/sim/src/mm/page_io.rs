@@ -172,8 +172,17 @@ impl PageIo {
 
     /// A reclaimer that was stuck tries again: the disk that it still has to wait for.
     pub(crate) fn retry(&mut self, cpu: &mut Cpu, folios: &Folios) -> Option<usize> {
-        if let Some(stuck) = self.take_stuck(cpu.current.entity) {
+        let entity = cpu.current.entity;
+        // One that split a huge page has many of them, and each room and tag is for one.
+        for _ in 0..self.stuck.len() {
+            let Some(stuck) = self.take_stuck(entity) else {
+                break;
+            };
+            let disk = stuck.disk;
             self.write_unless_stuck(cpu, folios, stuck);
+            if !self.disks[disk].has_given(entity) {
+                break;
+            }
         }
         self.is_stuck_at(cpu.current.entity)
     }
@@ -211,12 +220,13 @@ impl PageIo {
 }
 
 impl Memory {
-    /// Whether the task that runs may go on after it sent something.
+    /// Whether the task that runs may go on after it sent something, or reclaimed for what it reads
+    /// ahead.
     ///
     /// # Errors
     /// It has to wait for a tag.
-    pub(crate) fn may_go_on(&self) -> Result<(), NoPage> {
-        match self.io.is_stuck_at(self.cpu.current.entity) {
+    pub(crate) fn may_go_on(&mut self) -> Result<(), NoPage> {
+        match self.io.retry(&mut self.cpu, &self.folios) {
             Some(disk) => Err(NoPage::Congested { disk }),
             None => Ok(()),
         }

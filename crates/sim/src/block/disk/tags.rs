@@ -4,7 +4,7 @@
 use mm::units::Nanos;
 
 use crate::block::disk::state::{Sleeper, Tags};
-use crate::block::disk::{Disk, Request};
+use crate::block::disk::{Direction, Disk, Request};
 
 /// Tags for each request that the device takes, and the most of these that count
 /// (`blk_mq_init_sched`).
@@ -96,6 +96,10 @@ impl Disk {
             while let Some(next) = sleeper.bios.front()
                 && request.merge(next)
             {
+                // It is no write of its own any longer: its room is another's.
+                if next.direction == Direction::Write {
+                    self.end_write(now, next.is_swap);
+                }
                 sleeper.bios.pop_front();
             }
             self.insert(now, request);
@@ -118,6 +122,13 @@ impl Disk {
         let is_given = !self.tags.given.is_empty() || !self.throttled.given.is_empty();
         let is_idle = self.serving.is_empty() && self.tags.plugged == 0 && !is_given;
         (is_idle && is_waited_for).then_some("tasks wait and nothing is under way")
+    }
+
+    /// Whether a task has room or a tag that it has not used.
+    pub(crate) fn has_given(&self, entity: usize) -> bool {
+        let room = self.throttled.given.iter().map(|&(of, _)| of);
+        room.chain(self.tags.given.iter().copied())
+            .any(|of| of == entity)
     }
 
     /// Whether a task sleeps as a request of its has no tag.
