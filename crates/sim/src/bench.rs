@@ -4,3 +4,4 @@ pub(crate) mod held;
 pub(crate) mod observer;
 pub(crate) mod own;
 pub(crate) mod state;
+pub(crate) mod turns;

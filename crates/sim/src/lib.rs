@@ -22,11 +22,14 @@ mod rules;
 pub mod sampling;
 mod sched;
 
+pub use bench::state::Cpus;
 pub use error::Error;
 
 use ::mm::capture::Capture;
 use ::scenario::Scenario;
 use ::scenario::calibration::Calibration;
+use bench::state::Bench;
+use machine::system::System;
 
 /// Runs `scenario` on a machine that behaves as `calibration` says.
 ///
@@ -47,7 +50,23 @@ pub fn run_sampled(
     calibration: &Calibration,
     scale: u64,
 ) -> Result<Capture, Error> {
-    simulate(scenario, calibration, scale, true)
+    run_on(Cpus::Whole, scenario, calibration, scale)
+}
+
+/// As [`run_sampled`], on CPUs of either kind.
+///
+/// # Errors
+/// As [`run_sampled`].
+pub fn run_on(
+    cpus: Cpus,
+    scenario: &Scenario,
+    calibration: &Calibration,
+    scale: u64,
+) -> Result<Capture, Error> {
+    let measured = Some(cpus);
+    simulate(scenario, calibration, scale, measured, |system| {
+        system.into_capture()
+    })
 }
 
 /// Runs `scenario` on a machine where nobody measures: without the bench's own pages, its
@@ -56,23 +75,35 @@ pub fn run_sampled(
 /// # Errors
 /// As [`run`].
 pub fn run_unmeasured(scenario: &Scenario, calibration: &Calibration) -> Result<Capture, Error> {
-    simulate(scenario, calibration, 1, false)
+    simulate(scenario, calibration, 1, None, |system| {
+        system.into_capture()
+    })
 }
 
-fn simulate(
+/// Steps that a run takes: decisions of the scheduler, and what tasks do between two looks at the
+/// clock. A run's cost hangs on them, and no clock is needed to bound it.
+///
+/// # Errors
+/// As [`run`].
+pub fn steps(cpus: Cpus, scenario: &Scenario, calibration: &Calibration) -> Result<u64, Error> {
+    simulate(scenario, calibration, 1, Some(cpus), |system| system.steps)
+}
+
+fn simulate<T>(
     scenario: &Scenario,
     calibration: &Calibration,
     scale: u64,
-    measured: bool,
-) -> Result<Capture, Error> {
+    measured: Option<Cpus>,
+    take: impl FnOnce(System<'_>) -> T,
+) -> Result<T, Error> {
     machine::refusals::check(scenario)?;
     let costs = calibration.costs.on(&scenario.machine);
     let scenario = sampling::miniature(scenario, scale, &costs)?;
     let mut boot = mm::mm_init::state(&calibration.boots, &scenario.machine)?;
     boot.uptime = scenario.begins(boot.ready);
     let costs = sampling::costs(&costs, scale);
-    let bench = bench::state::Bench::new(measured, calibration, &scenario.machine, &costs);
-    let mut system = machine::system::System::new(&scenario, &costs, &boot, scale, bench)?;
+    let bench = Bench::new(measured, calibration, &scenario.machine, &costs);
+    let mut system = System::new(&scenario, &costs, &boot, scale, bench)?;
     system.run()?;
-    Ok(system.into_capture())
+    Ok(take(system))
 }

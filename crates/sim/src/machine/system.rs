@@ -72,6 +72,8 @@ pub(crate) struct System<'a> {
     pub(crate) bench: Bench,
     pub(crate) recorder: Recorder,
     over: bool,
+    /// Decisions of the scheduler and steps of tasks, so far.
+    pub(crate) steps: u64,
 }
 
 impl<'a> System<'a> {
@@ -95,6 +97,9 @@ impl<'a> System<'a> {
         let pressure = Pressure::after(&boot.frame, boot.uptime, cpus);
         let rule = Rule::of(&boot.release());
         let mut scheduler = Scheduler::after(rule, boot.clock(), pressure, cpus, kthreads);
+        if bench.takes_turns {
+            scheduler.take_turns();
+        }
         let tasks = Tasks::new(scenario, &memory.groups, &mut scheduler)?;
         let mut system = Self {
             scenario,
@@ -111,6 +116,7 @@ impl<'a> System<'a> {
             bench,
             recorder: Recorder::new(boot, &scenario.workload),
             over: false,
+            steps: 0,
         };
         system.tunables.begin(&mut system.memory);
         list_boot_pages(&mut system.memory)?;
@@ -153,6 +159,8 @@ impl<'a> System<'a> {
             let Some((cpu, now)) = self.scheduler.next_cpu() else {
                 continue;
             };
+            self.steps += 1;
+            self.scheduler.go_on(cpu, now, &self.events);
             match self.scheduler.pick(cpu, now) {
                 Pick::Run { entity } => self.run_on(cpu, entity, now)?,
                 Pick::Idle { until } => {
@@ -261,14 +269,17 @@ impl<'a> System<'a> {
 
     fn run_on(&mut self, cpu: usize, entity: usize, from: Nanos) -> Result<(), Error> {
         if self.scheduler.owed(entity) > Nanos::ZERO {
-            let limit = self.events.limit(self.memory.cpu.clock, from);
+            let limit = self.scheduler.undisturbed(&self.events, from);
             self.scheduler.pay(cpu, entity, from, limit);
             return Ok(());
         }
         let (to, flow) = self.run_entity(entity, from)?;
         let cut = match flow {
             Flow::Ended => to,
-            _ => interrupted_at(&self.memory.cpu, &self.events, from, to),
+            _ => {
+                let limit = self.scheduler.undisturbed(&self.events, from);
+                interrupted_at(&self.memory.cpu, limit, to)
+            }
         };
         self.scheduler.account(cpu, entity, from, cut);
         self.scheduler.owe(entity, to.saturating_sub(cut));
@@ -325,16 +336,17 @@ impl<'a> System<'a> {
             &mut memory.allocation,
             index,
         );
-        let clock = self.memory.cpu.clock;
         let (mut now, mut flow) = (from, Flow::Continue);
         while flow == Flow::Continue
-            && now < self.events.limit(clock, from)
+            && now < self.scheduler.limit(&self.events, from)
             && !wakes_a_thread(&self.memory, &self.scheduler)
         {
-            let left = self.events.limit(clock, from).saturating_sub(now);
+            let limit = self.scheduler.limit(&self.events, from);
+            let left = limit.saturating_sub(now);
             self.memory.cpu.unbroken = 0;
             self.memory.cpu.began = now;
             self.memory.cpu.budget = BUDGET.min(left.0 * 1000);
+            self.steps += 1;
             flow = self.step(&mut task, now)?;
             self.scheduler
                 .note_stalls(entity, self.memory.cpu.stalls.drain(..));
@@ -384,8 +396,7 @@ fn fire_timer(
 /// What a task does between two looks at the clock comes at once, its time does not: where
 /// something happens in it, the rest is paid later, as the task may have to give way. Only the
 /// copying at its end, and a walk through page tables, is not interrupted.
-fn interrupted_at(cpu: &Cpu, events: &Events, from: Nanos, to: Nanos) -> Nanos {
-    let limit = events.limit(cpu.clock, from);
+fn interrupted_at(cpu: &Cpu, limit: Nanos, to: Nanos) -> Nanos {
     let unbroken = Nanos(cpu.unbroken / 1000);
     match limit.saturating_add(unbroken) < to {
         true => limit,
