@@ -112,7 +112,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let calibration = named.map_or_else(|| calibration::built_in(&bench.kernel()), Ok);
     notes.extend(lacking(&study, &bench, &calibration));
     notes.extend(results.said(&study));
-    let model = foretold(&experiment, &arms, &results, calibration);
+    let model = foretold(&experiment, &arms, &results, calibration, args.clock);
     match &model {
         Ok(model) => problems.extend(self::problems(model, "prediction for ")),
         Err(why) => problems.push(format!("no prediction: {why:#}")),
@@ -248,7 +248,10 @@ impl Args {
     fn by_turns(&self, cpus: u32) -> Option<String> {
         let turns = matches!(self.clock, ClockArg::Virtual) && cpus > 1;
         turns.then(|| {
-            format!("virtual time: {cpus} CPUs take turns, and two busy ones have half the speed")
+            format!(
+                "virtual time: {cpus} CPUs take turns, here and in the prediction beside it, so \
+                 two busy ones have half the speed"
+            )
         })
     }
 }
@@ -268,6 +271,7 @@ fn foretold(
     arms: &[&str],
     proofs: &Results,
     calibration: Result<Calibration, CalibrationError>,
+    clock: ClockArg,
 ) -> anyhow::Result<Results> {
     let mut same = gather::the_same(experiment.study, &proofs.records);
     same.retain(|id| arms.contains(&id.arm.as_str()));
@@ -277,6 +281,10 @@ fn foretold(
     Runs::at_automatic_scale(experiment.study, arms, most, at_a_time())
         .check_for_the_model(available())?;
     let bench = ModelBench::new(calibration?);
+    let bench = match clock {
+        ClockArg::Virtual => bench.by_turns(),
+        ClockArg::Wall => bench,
+    };
     let experiment = Experiment {
         at_a_time: AtATime::EveryCpu,
         ..experiment.clone()
