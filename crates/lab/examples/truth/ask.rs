@@ -157,7 +157,7 @@ fn model(study: &Study, release: &str, arm: &str, seed: u64) -> Result<(u64, Rea
     let run = Run {
         scenario: &scenario,
     };
-    let bench = ModelBench::new(calibration);
+    let bench = ModelBench::new(calibration).by_turns();
     let capture = bench.run(run, &mut |_| ()).map_err(|why| why.to_string())?;
     let outcome = Outcome::from_capture(capture).map_err(|why| why.to_string())?;
     Ok((seed, Reading::of(&study.measures, arm, &outcome)))

@@ -6,6 +6,7 @@ pub(super) struct Drawn {
     pub(super) seed: u64,
     /// The stock kernel that it is asked of.
     pub(super) kernel: &'static str,
+    pub(super) cpus: u32,
     /// MiB.
     pub(super) memory: u64,
     pub(super) disks: Vec<Disk>,

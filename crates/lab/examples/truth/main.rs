@@ -4,7 +4,8 @@
 //! with `--starts N`, predicts it with the same seeds, and says where the model's reader would have
 //! chosen another arm than the kernel's. Records lie in `records/truth`, or where `--records DIR`
 //! says; what is there is not run again. `--recorded` runs nothing and takes what is there.
-//! `--plimsoll PATH` is the command that proves.
+//! `--plimsoll PATH` is the command that proves. `--cpus N` and `--kernel NAME` put studies on such
+//! a machine, except those of `--errors` and `--small`.
 
 mod ask;
 mod decide;
@@ -24,6 +25,8 @@ use anyhow::{Context, Result, bail};
 
 use ask::Benches;
 use decide::Judgement;
+use drawn::Drawn;
+use mm::stock::Stock;
 use shown::Miss;
 use tally::Tallies;
 
@@ -31,9 +34,9 @@ fn main() -> Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let wanted = Wanted::parse(&arguments)?;
     match wanted.what {
-        What::Text(seed) => print!("{}", draw::study(seed)),
+        What::Text(seed) => print!("{}", text::of(&wanted.placed(draw::whole(seed)))),
         What::Small(seed) => print!("{}", draw::small(seed)),
-        What::Shrink(seed) => shrink::run(&wanted.benches()?, seed)?,
+        What::Shrink(seed) => shrink::run(&wanted.benches()?, wanted.placed(draw::whole(seed)))?,
         What::Seeds => score(&wanted)?,
         What::Errors => errors::run(&wanted.benches()?, wanted.seeds)?,
     }
@@ -49,6 +52,8 @@ struct Wanted {
     records: PathBuf,
     recorded: bool,
     plimsoll: Option<PathBuf>,
+    cpus: Option<u32>,
+    kernel: Option<&'static str>,
 }
 
 /// The folder of the checkout.
@@ -74,6 +79,8 @@ impl Wanted {
             records: root().join("records/truth"),
             recorded: false,
             plimsoll: None,
+            cpus: None,
+            kernel: None,
         };
         let mut arguments = arguments.iter();
         while let Some(option) = arguments.next() {
@@ -100,15 +107,30 @@ impl Wanted {
             "--starts" => self.starts = number()?.max(1),
             "--records" => self.records = PathBuf::from(value),
             "--plimsoll" => self.plimsoll = Some(PathBuf::from(value)),
+            "--cpus" => self.cpus = Some(u32::try_from(number()?)?),
+            "--kernel" => {
+                let stock = Stock::named(value).with_context(|| format!("no kernel {value}"))?;
+                self.kernel = Some(stock.name);
+            }
             "--shrink" => self.what = What::Shrink(number()?),
             "--text" => self.what = What::Text(number()?),
             "--small" => self.what = What::Small(number()?),
             _ => bail!(
                 "no option \"{option}\"; there are --seeds A..B, --starts N, --records DIR, \
-                 --recorded, --errors, --shrink SEED, --text SEED, --small SEED, --plimsoll PATH"
+                 --recorded, --errors, --cpus N, --kernel NAME, \
+                 --shrink SEED, --text SEED, --small SEED, --plimsoll PATH"
             ),
         }
         Ok(())
+    }
+
+    /// A study on the machine that is wanted.
+    fn placed(&self, drawn: Drawn) -> Drawn {
+        Drawn {
+            cpus: self.cpus.unwrap_or(drawn.cpus),
+            kernel: self.kernel.unwrap_or(drawn.kernel),
+            ..drawn
+        }
     }
 
     fn benches(&self) -> Result<Benches> {
@@ -138,7 +160,7 @@ fn score(wanted: &Wanted) -> Result<()> {
     let benches = wanted.benches()?;
     let (mut tallies, mut misses, mut refusals) = (Tallies::default(), Vec::new(), String::new());
     for seed in wanted.seeds.clone() {
-        let asked = match benches.ask(draw::whole(seed)) {
+        let asked = match benches.ask(wanted.placed(draw::whole(seed))) {
             Ok(Some(asked)) => asked,
             Ok(None) => continue,
             Err(why) => {
