@@ -11,6 +11,7 @@ use answer::bench::{Bench, BenchError, Progress, Run};
 use mm::capture::Capture;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
+use scenario::Scenario;
 
 /// How often Python is asked whether a signal came.
 const EVERY: Duration = Duration::from_millis(100);
@@ -75,8 +76,8 @@ impl Bench for Stoppable<'_> {
         self.bench.kernel()
     }
 
-    fn details(&self) -> Vec<(String, String)> {
-        self.bench.details()
+    fn details(&self, scenario: &Scenario) -> Vec<(String, String)> {
+        self.bench.details(scenario)
     }
 
     fn run(&self, run: Run<'_>, progress: &mut dyn FnMut(Progress)) -> Result<Capture, BenchError> {

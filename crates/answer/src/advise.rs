@@ -14,7 +14,8 @@ use study::measure::{Better, Measure, Unit};
 use study::record::Record;
 use study::stats::median;
 
-use crate::machine::{Cpus, Memory};
+use crate::cpus::Cpus;
+use crate::machine::Memory;
 use crate::model_bench::ModelBench;
 use crate::own::check_anonymous;
 use crate::question::{Asked, Question, Ran};

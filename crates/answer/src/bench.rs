@@ -28,9 +28,9 @@ pub trait Bench {
     /// The kernel release it runs or models, as `uname -r` prints it.
     fn kernel(&self) -> String;
 
-    /// What else a record should say of it, by name: the calibration's hash, the emulator's
-    /// version.
-    fn details(&self) -> Vec<(String, String)> {
+    /// What else a record of such a run should say of it, by name: the calibration's hash, the
+    /// emulator's version.
+    fn details(&self, _: &Scenario) -> Vec<(String, String)> {
         Vec::new()
     }
 

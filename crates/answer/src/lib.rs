@@ -11,6 +11,7 @@ pub mod advise;
 pub mod base;
 pub mod bench;
 pub mod calibration;
+pub mod cpus;
 pub mod csv;
 pub mod lacks;
 pub mod machine;

@@ -11,6 +11,7 @@ use mm::units::Bytes;
 use study::{AtHand, DiskKind, Study, SwapAtHand};
 
 use crate::calibration;
+use crate::cpus::Cpus;
 use crate::model_bench::ModelBench;
 use crate::own::{maps, why_none};
 use crate::refused::Refused;
@@ -167,10 +168,7 @@ impl Machine {
                 notes,
             });
         }
-        if let (Cpus::One, Some(more)) = (cpus, at_hand.cpus.filter(|cpus| *cpus > 1)) {
-            notes.push(format!("on 1 CPU, not {more}: virtual time has one"));
-            at_hand.cpus = Some(1);
-        }
+        notes.extend(cpus.limit(&mut at_hand));
         notes.extend(keep_what_is_modelled(&study, &mut at_hand)?);
         let placed = study.on(&at_hand)?;
         let like = self.like.as_ref().map(|like| like.named.as_str());
@@ -202,15 +200,6 @@ fn check_swap(study: &Study) -> Result<(), Refused> {
 /// The kernel on which a study was recorded.
 fn recorded_on(study: &Study) -> Option<String> {
     Some(study.observed.as_ref()?.kernel.clone())
-}
-
-/// How many CPUs a bench can have.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cpus {
-    /// As many as are asked for.
-    Any,
-    /// One, as in virtual time.
-    One,
 }
 
 /// The kernel that is modelled, and why it is this one.

@@ -22,6 +22,8 @@ pub struct ModelBench {
     calibration: Calibration,
     hash: String,
     scale: Option<u64>,
+    /// What several CPUs are.
+    cpus: sim::Cpus,
     /// Whether random streams are named by the study, not by numbers.
     is_named: bool,
 }
@@ -35,6 +37,7 @@ impl ModelBench {
             calibration,
             hash,
             scale: None,
+            cpus: sim::Cpus::Whole,
             is_named: false,
         }
     }
@@ -60,7 +63,7 @@ impl ModelBench {
         records: &[Record],
     ) -> Result<Self, CalibrationError> {
         if records.iter().all(Record::names_its_room) {
-            return Self::of_kernel(kernel);
+            return Self::of_kernel(kernel).map(Self::by_turns);
         }
         let mut calibration = calibration::of_records(kernel)?;
         calibration.text_kept = text_then(study);
@@ -68,6 +71,16 @@ impl ModelBench {
             is_named: true,
             ..Self::new(calibration)
         })
+    }
+
+    /// The same where several CPUs take turns, as those of a VM in virtual time: for what is
+    /// compared with such a VM.
+    #[must_use]
+    pub fn by_turns(self) -> Self {
+        Self {
+            cpus: sim::Cpus::ByTurns,
+            ..self
+        }
     }
 
     /// The same with `scale` real pages for each simulated one; `None` lets the size of each run's
@@ -108,7 +121,11 @@ impl ModelBench {
     #[must_use]
     pub fn key(&self, nameless: &Scenario) -> String {
         let scale = self.scale_of(nameless);
-        let head = format!("{} {} {scale}\n", env!("PLIMSOLL_MODEL"), self.hash);
+        let cpus = match self.cpus {
+            sim::Cpus::Whole => "",
+            sim::Cpus::ByTurns => " by turns",
+        };
+        let head = format!("{} {} {scale}{cpus}\n", env!("PLIMSOLL_MODEL"), self.hash);
         sha256(&[head.as_bytes(), &nameless.to_bytes()].concat())
     }
 
@@ -128,7 +145,7 @@ impl ModelBench {
     pub fn trace(&self, scenario: &Scenario) -> Result<(Capture, Traced), BenchError> {
         let (scenario, names) = self.asked(scenario);
         let scale = self.scale_of(&scenario);
-        let run = sim::run_traced(&scenario, &self.calibration, scale);
+        let run = sim::run_traced(self.cpus, &scenario, &self.calibration, scale);
         let (mut capture, mut traced) = run.map_err(|why| failed(&why, &names))?;
         names.give_back(&mut capture);
         for task in &mut traced.tasks {
@@ -154,7 +171,8 @@ impl ModelBench {
     }
 
     fn simulate(&self, scenario: &Scenario) -> Result<Capture, sim::Error> {
-        sim::run_sampled(scenario, &self.calibration, self.scale_of(scenario))
+        let scale = self.scale_of(scenario);
+        sim::run_on(self.cpus, scenario, &self.calibration, scale)
     }
 
     fn scale_of(&self, scenario: &Scenario) -> u64 {
@@ -172,7 +190,7 @@ impl Bench for ModelBench {
         self.calibration.kernel.clone()
     }
 
-    fn details(&self) -> Vec<(String, String)> {
+    fn details(&self, _: &Scenario) -> Vec<(String, String)> {
         vec![
             ("calibration".to_owned(), self.hash.clone()),
             ("calibrated-on".to_owned(), self.calibration.bench.clone()),

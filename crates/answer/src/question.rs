@@ -12,8 +12,9 @@ use study::{Beside, Limit, Study};
 
 use crate::bench::{BenchError, Run};
 use crate::calibration;
+use crate::cpus::Cpus;
 use crate::lacks;
-use crate::machine::{self, Cpus, Machine, Placed};
+use crate::machine::{self, Machine, Placed};
 use crate::model_bench::ModelBench;
 use crate::own::{check_anonymous, own_arms, with_limits, with_settings};
 use crate::ranged::Ranged;

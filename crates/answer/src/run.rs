@@ -38,7 +38,7 @@ pub fn provenance(
     bench: &dyn Bench,
     program: &str,
 ) -> Provenance {
-    let details = bench.details();
+    let details = bench.details(scenario);
     Provenance {
         schema: record::SCHEMA,
         study: study.name.clone(),

@@ -13,6 +13,7 @@ use crate::experiment::{AtATime, Experiment, Results};
 use crate::store::{Store, StoreError};
 use study::Study;
 use study::record::Record;
+use study::verdict::Repeatability;
 
 /// Proofs with their predictions, and what could not be used.
 #[derive(Clone, Debug, Default)]
@@ -34,7 +35,14 @@ pub struct Gathered {
 /// The folder of the records cannot be read. A record that is broken, or was made with another
 /// version of the study, is a problem but no error.
 pub fn gather(study: &Study, store: &Store) -> Result<Gathered, StoreError> {
-    let mut gathered = predicted(study, store, |pair| ModelBench::of_kernel(&pair.release))?;
+    let mut gathered = predicted(study, store, |pair| {
+        let bench = ModelBench::of_kernel(&pair.release)?;
+        let exact = |it: &Record| it.provenance.repeatability() == Repeatability::Exact;
+        Ok(match pair.proofs.iter().any(exact) {
+            true => bench.by_turns(),
+            false => bench,
+        })
+    })?;
     gathered.notes = gathered
         .pairs
         .iter()

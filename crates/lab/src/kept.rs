@@ -15,6 +15,7 @@ use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 use mm::capture::Capture;
+use scenario::Scenario;
 use study::record::MOST_BYTES;
 
 /// A folder of outcomes.
@@ -115,8 +116,8 @@ impl Bench for Kept<'_> {
         self.model.kernel()
     }
 
-    fn details(&self) -> Vec<(String, String)> {
-        self.model.details()
+    fn details(&self, scenario: &Scenario) -> Vec<(String, String)> {
+        self.model.details(scenario)
     }
 
     fn run(&self, run: Run<'_>, _: &mut dyn FnMut(Progress)) -> Result<Capture, BenchError> {

@@ -14,6 +14,7 @@ mod console;
 mod daemon;
 pub mod debian;
 mod elf;
+mod emulator;
 mod failed;
 mod headers;
 mod image;
@@ -21,6 +22,7 @@ mod initramfs;
 mod interrupt;
 mod kernel;
 mod kvm;
+mod linker;
 mod module;
 mod options;
 mod outbox;
@@ -42,6 +44,7 @@ use mm::units::Bytes;
 use scenario::{Names, Scenario};
 
 use answer::bench::{Bench, BenchError, Progress, Run};
+use emulator::Emulator;
 use failed::failed;
 use kernel::Kernel;
 use module::Module;
@@ -53,6 +56,7 @@ pub use kernel::KernelChoice;
 pub use options::{Clock, Tracepoints, VmOptions};
 pub use packages::package;
 pub use programs::Programs;
+pub use qemu::MOST_CPUS_BY_TURNS;
 pub use release::Release;
 pub use source::Source;
 
@@ -77,8 +81,9 @@ pub struct VmBench {
     init: Vec<u8>,
     /// Where that is from; `None` is the running program.
     binary: Option<PathBuf>,
-    qemu: PathBuf,
-    qemu_version: String,
+    /// It runs machines of up to this many CPUs.
+    cpus: u32,
+    emulator: Emulator,
     cache: PathBuf,
     traced: Option<Tracepoints>,
 }
@@ -98,11 +103,11 @@ impl VmBench {
             return Err(BenchError::Unavailable(text.into()));
         }
         interrupt::listen();
-        let qemu = tools::find("qemu-system-x86_64", "qemu-system-x86")?;
         let init = elf::read_static(options.binary.as_deref())?;
         let cache = cache::directory(options.cache.as_deref())?;
+        let emulator = Emulator::wanted(options, &cache, progress)?;
         let kernel = kernel::resolve(options, &cache, progress)?;
-        let timing = timing(options.clock, &qemu, &kernel, &cache, progress)?;
+        let timing = timing(options.clock, &emulator.program, &kernel, &cache, progress)?;
         let modules = modules(&kernel, timing, &cache, progress)?;
         Ok(Self {
             kernel,
@@ -111,8 +116,8 @@ impl VmBench {
             deadline: options.deadline,
             init,
             binary: options.binary.clone(),
-            qemu_version: qemu::version(&qemu)?,
-            qemu,
+            cpus: options.cpus,
+            emulator,
             cache,
             traced: options.traced.clone(),
         })
@@ -121,6 +126,11 @@ impl VmBench {
     fn lay_out(&self, scenario: &Scenario, directory: &Path) -> Result<Vm, BenchError> {
         let machine = &scenario.machine;
         qemu::check(machine, self.timing)?;
+        if machine.cpus > self.cpus {
+            let (most, cpus) = (self.cpus, machine.cpus);
+            let text = format!("machine: {cpus} CPUs, and the bench was made for {most}");
+            return Err(BenchError::Failed(text));
+        }
         let pages = 1_u64 << scenario.recorded.level;
         if pages > 1 {
             let what = format!("the recording has one page of {pages}, and a kernel has them all");
@@ -196,17 +206,17 @@ impl Bench for VmBench {
         self.kernel.release.clone()
     }
 
-    fn details(&self) -> Vec<(String, String)> {
+    fn details(&self, scenario: &Scenario) -> Vec<(String, String)> {
         let mut details = vec![
             (
                 ROOM.to_owned(),
                 Bytes(PROGRAM_ROOM.max(self.init.len()) as u64).to_string(),
             ),
-            ("qemu".to_owned(), self.qemu_version.clone()),
+            ("qemu".to_owned(), self.emulator.version.clone()),
             ("kernel-build".to_owned(), self.kernel.build.clone()),
             (
                 "kernel-command-line".to_owned(),
-                qemu::kernel_command_line(self.timing),
+                qemu::kernel_command_line(self.timing, scenario.machine.cpus),
             ),
         ];
         if let Some(traced) = &self.traced {
@@ -231,8 +241,9 @@ impl Bench for VmBench {
             Some(traced) => qemu::arguments(&vm, &traced.machine(&scenario.machine), self.timing),
             None => qemu::arguments(&vm, &scenario.machine, self.timing),
         };
+        let arguments = self.emulator.arguments(arguments);
         let guest = process::Guest {
-            program: &self.qemu,
+            program: &self.emulator.program,
             arguments: &arguments,
             directory: directory.path(),
             console: &vm.console,

@@ -143,6 +143,41 @@ fn virtual_time_is_bit_exact_under_load() {
     assert!(quiet == busy);
 }
 
+/// So it is with several CPUs, on the QEMU that runs them by even turns; all of them are used.
+#[test]
+fn two_cpus_in_virtual_time_are_bit_exact_under_load() {
+    let options = VmOptions {
+        cpus: 2,
+        ..stock("6.12")
+    };
+    let Some(bench) = bench(options) else {
+        return;
+    };
+    let quiet = run(&bench, &busy_study()).unwrap();
+    let busy = beside_busy_threads(|| run(&bench, &busy_study()).unwrap());
+    let frame = quiet.labelled("end").expect("it was asked for");
+    let stat = frame.file("proc/stat").expect("times of the CPUs");
+    assert!(
+        stat.contains("\ncpu1 ") && !stat.contains("\ncpu2 "),
+        "{stat}"
+    );
+    let (quiet, busy) = (quiet.to_text(), busy.to_text());
+    let differs = quiet.lines().zip(busy.lines()).find(|(a, b)| a != b);
+    assert_eq!(differs, None);
+    assert!(quiet == busy);
+}
+
+/// Two readers and one that allocates on a machine with two CPUs, where kswapd works.
+fn busy_study() -> String {
+    let more = "\n[[process]]\nname = \"heap\"\nsteps = [ { map = { region = \"a\", size = \"330 MiB\" } }, \
+                { touch = { region = \"a\", write-percent = 100 } } ]\n\
+                \n[[process]]\nname = \"second\"\nsteps = [ { read = { file = \"big\", block = \
+                \"64 KiB\" } }, { read = { file = \"big\", block = \"64 KiB\" } } ]\n";
+    let two = SMALL.replace("cpus = 1", "cpus = 2");
+    assert_ne!(two, SMALL);
+    two + more
+}
+
 /// What a study's author calls things, and what the text says besides, reaches no VM.
 /// An arm's guard is the daemon as it is packaged, which trusts no folder that others may write.
 #[test]

@@ -5,3 +5,4 @@ pub(crate) mod observer;
 pub(crate) mod own;
 pub(crate) mod state;
 pub(crate) mod tap;
+pub(crate) mod turns;

@@ -22,12 +22,15 @@ mod rules;
 pub mod sampling;
 mod sched;
 
+pub use bench::state::Cpus;
 pub use error::Error;
 
 use ::mm::capture::Capture;
 use ::scenario::Scenario;
 use ::scenario::calibration::Calibration;
 use ::scenario::traced::Traced;
+use bench::state::Bench;
+use machine::system::System;
 
 /// Runs `scenario` on a machine that behaves as `calibration` says.
 ///
@@ -48,19 +51,39 @@ pub fn run_sampled(
     calibration: &Calibration,
     scale: u64,
 ) -> Result<Capture, Error> {
-    simulate(scenario, calibration, scale, Looks::Measures).map(|(capture, _)| capture)
+    run_on(Cpus::Whole, scenario, calibration, scale)
 }
 
-/// As [`run_sampled`], and what each task met besides; the capture is the same.
+/// As [`run_sampled`], on CPUs of either kind.
+///
+/// # Errors
+/// As [`run_sampled`].
+pub fn run_on(
+    cpus: Cpus,
+    scenario: &Scenario,
+    calibration: &Calibration,
+    scale: u64,
+) -> Result<Capture, Error> {
+    let looks = Looks::Measures(cpus);
+    simulate(scenario, calibration, scale, looks, |system| {
+        system.into_capture()
+    })
+}
+
+/// As [`run_on`], and what each task met besides; the capture is the same.
 ///
 /// # Errors
 /// As [`run_sampled`].
 pub fn run_traced(
+    cpus: Cpus,
     scenario: &Scenario,
     calibration: &Calibration,
     scale: u64,
 ) -> Result<(Capture, Traced), Error> {
-    simulate(scenario, calibration, scale, Looks::Traces)
+    let looks = Looks::Traces(cpus);
+    simulate(scenario, calibration, scale, looks, |system| {
+        system.into_traced()
+    })
 }
 
 /// Runs `scenario` on a machine where nobody measures: without the bench's own pages, its
@@ -69,36 +92,53 @@ pub fn run_traced(
 /// # Errors
 /// As [`run`].
 pub fn run_unmeasured(scenario: &Scenario, calibration: &Calibration) -> Result<Capture, Error> {
-    simulate(scenario, calibration, 1, Looks::None).map(|(capture, _)| capture)
+    simulate(scenario, calibration, 1, Looks::None, |system| {
+        system.into_capture()
+    })
 }
 
-/// How closely a run is looked at.
+/// How closely a run is looked at, and on which CPUs who looks compares it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Looks {
     None,
-    Measures,
-    Traces,
+    Measures(Cpus),
+    Traces(Cpus),
 }
 
-fn simulate(
+/// Steps that a run takes: decisions of the scheduler, and what tasks do between two looks at the
+/// clock. A run's cost hangs on them, and no clock is needed to bound it.
+///
+/// # Errors
+/// As [`run`].
+pub fn steps(cpus: Cpus, scenario: &Scenario, calibration: &Calibration) -> Result<u64, Error> {
+    simulate(scenario, calibration, 1, Looks::Measures(cpus), |system| {
+        system.steps
+    })
+}
+
+fn simulate<T>(
     scenario: &Scenario,
     calibration: &Calibration,
     scale: u64,
     looks: Looks,
-) -> Result<(Capture, Traced), Error> {
+    take: impl FnOnce(System<'_>) -> T,
+) -> Result<T, Error> {
     machine::refusals::check(scenario)?;
     let costs = calibration.costs.on(&scenario.machine);
     let scenario = sampling::miniature(scenario, scale, &costs)?;
     let mut boot = mm::mm_init::state(&calibration.boots, &scenario.machine)?;
     boot.uptime = scenario.begins(boot.ready);
     let costs = sampling::costs(&costs, scale);
-    let measured = looks != Looks::None;
-    let bench = bench::state::Bench::new(measured, calibration, &scenario.machine, &costs);
-    let mut system = machine::system::System::new(&scenario, &costs, &boot, scale, bench)?;
-    if looks == Looks::Traces {
+    let measured = match looks {
+        Looks::None => None,
+        Looks::Measures(cpus) | Looks::Traces(cpus) => Some(cpus),
+    };
+    let bench = Bench::new(measured, calibration, &scenario.machine, &costs);
+    let mut system = System::new(&scenario, &costs, &boot, scale, bench)?;
+    if matches!(looks, Looks::Traces(_)) {
         let tap = bench::tap::Tap::new(&system.scheduler, &system.tasks);
         system.tap = Some(tap);
     }
     system.run()?;
-    Ok(system.into_capture())
+    Ok(take(system))
 }

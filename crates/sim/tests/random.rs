@@ -10,6 +10,7 @@ use mm::settings::Settings;
 use mm::units::{Bytes, Nanos};
 use mm::vmstat::Vmstat;
 use mm::zoneinfo::Zoneinfo;
+use plimsoll_sim::Cpus;
 use proptest::prelude::*;
 use scenario::Scenario;
 use scenario::machine::{Swap, SwapBacking};
@@ -181,7 +182,7 @@ prop_compose! {
         processes in processes(),
         files in prop::collection::vec(0..80_u64, FILES),
         memory in prop_oneof![Just(MEMORY.0), 40 * MIB..160 * MIB],
-        cpus in 1..4_u32,
+        cpus in 1..=4_u32,
         swaps in prop::collection::vec(swap(), 0..3),
         swappiness in 0..=200_u32,
         rotational in any::<bool>(),
@@ -230,6 +231,34 @@ proptest! {
         let outcome = Outcome::from_capture(capture).expect("an outcome");
         let mut ends = outcome.steps.iter().map(|step| step.end.0);
         prop_assert!(ends.all(|end| end < 1_000_000_000), "near the deadline at the latest");
+    }
+}
+
+/// Steps that a scenario here may take; 42,000 are the most that 800 of them took.
+const MOST_STEPS: u64 = 500_000;
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
+
+    /// Counted, not timed: whoever goes on by steps of a nanosecond takes millions.
+    #[test]
+    fn several_cpus_take_a_bounded_number_of_steps(scenario in any_scenario()) {
+        for cpus in [Cpus::Whole, Cpus::ByTurns] {
+            let steps = plimsoll_sim::steps(cpus, &scenario, &calibration()).expect("it ends");
+            prop_assert!(steps < MOST_STEPS, "{steps} steps on {} CPUs, {cpus:?}", scenario.machine.cpus);
+        }
+    }
+
+    #[test]
+    fn cpus_that_take_turns_repeat_to_the_byte(scenario in any_scenario()) {
+        let run = || plimsoll_sim::run_on(Cpus::ByTurns, &scenario, &calibration(), 1);
+        let capture = run().expect("the model runs it");
+        prop_assert_eq!(run().expect("again").to_text(), capture.to_text());
+        check_frames(&capture);
+        if scenario.machine.cpus == 1 {
+            let whole = plimsoll_sim::run(&scenario, &calibration()).expect("the model runs it");
+            prop_assert_eq!(whole.to_text(), capture.to_text(), "one CPU has every turn");
+        }
     }
 }
 

@@ -20,7 +20,7 @@ use study::Study;
 use study::compare::Reading;
 use study::record::Provenance;
 
-use super::drawn::Drawn;
+use super::drawn::{Drawn, Instead};
 use super::text;
 use crate::root;
 
@@ -43,14 +43,13 @@ pub(super) struct Benches {
     /// `None`: only what is recorded.
     pub(super) plimsoll: Option<PathBuf>,
     pub(super) starts: u64,
-    /// Which is asked in place of the one that a seed drew.
-    pub(super) kernel: Option<&'static Stock>,
+    pub(super) instead: Instead,
 }
 
 impl Benches {
     /// Both benches' answers; `None` where nothing is recorded and nothing is to be run.
-    pub(super) fn ask(&self, mut drawn: Drawn) -> Result<Option<Asked>> {
-        drawn.kernel = self.kernel.map_or(drawn.kernel, |kernel| kernel.line);
+    pub(super) fn ask(&self, drawn: Drawn) -> Result<Option<Asked>> {
+        let drawn = self.instead.of(drawn);
         let text = text::of(&drawn);
         let study = Study::parse(&text, "a drawn study")?;
         let mut recorded = self.recorded(&study, &drawn)?;
@@ -163,7 +162,7 @@ fn model(study: &Study, release: &str, arm: &str, seed: u64) -> Result<(u64, Rea
     let run = Run {
         scenario: &scenario,
     };
-    let bench = ModelBench::new(calibration);
+    let bench = ModelBench::new(calibration).by_turns();
     let capture = bench.run(run, &mut |_| ()).map_err(|why| why.to_string())?;
     let outcome = Outcome::from_capture(capture).map_err(|why| why.to_string())?;
     Ok((seed, Reading::of(&study.measures, arm, &outcome)))

@@ -178,8 +178,9 @@ impl Sides<'_> {
     }
 
     /// How many figures hold by the rules of `plimsoll_lab::fidelity`, of how many that say something: not
-    /// as good as zero in both, no survivors, which are counted by themselves; by kind.
-    pub(super) fn figures(&self) -> Vec<(Kind, bool)> {
+    /// as good as zero in both, no survivors, which are counted by themselves; by kind, with how far
+    /// the model's is from the kernel's.
+    pub(super) fn figures(&self) -> Vec<(Kind, bool, Option<f64>)> {
         let arms: Vec<String> = self.study.arms.iter().map(|arm| arm.name.clone()).collect();
         let rows = study::compare::compare(&self.study.measures, &arms, self.model, self.kernel);
         let says = rows.iter().filter(|row| {
@@ -187,8 +188,13 @@ impl Sides<'_> {
             let is_trivial = zero(&row.kernel) && zero(&row.model);
             row.is_figure() && row.kind != Kind::Fate && !is_trivial
         });
-        says.map(|row| (row.kind, row.holds() == Some(true)))
-            .collect()
+        let error = |of: f64, it: f64| (of > 0.0).then(|| (it / of - 1.0).abs());
+        says.map(|row| {
+            let both = row.kernel.median().zip(row.model.median());
+            let error = both.and_then(|(of, it)| error(of, it));
+            (row.kind, row.holds() == Some(true), error)
+        })
+        .collect()
     }
 }
 

@@ -45,11 +45,6 @@ const SMALL: Frame = Frame {
     consumers: 3,
 };
 
-/// The text of a seed's study.
-pub(crate) fn study(seed: u64) -> String {
-    text::of(&whole(seed))
-}
-
 /// The text of a small and short study of the same distribution.
 pub(crate) fn small(seed: u64) -> String {
     text::of(&drawn(seed, &SMALL))
@@ -79,6 +74,10 @@ mod tests {
     use super::*;
 
     const SEEDS: std::ops::Range<u64> = 1..201;
+
+    fn study(seed: u64) -> String {
+        text::of(&whole(seed))
+    }
 
     #[test]
     fn every_study_is_valid_and_the_same_seed_gives_the_same_text() {

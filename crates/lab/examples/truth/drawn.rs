@@ -1,11 +1,14 @@
 //! A drawn study as data: what shrinking takes parts from, and what becomes text.
 
+use mm::stock::Stock;
+
 /// A whole study.
 #[derive(Clone, Debug)]
 pub(super) struct Drawn {
     pub(super) seed: u64,
     /// The stock kernel that it is asked of.
     pub(super) kernel: &'static str,
+    pub(super) cpus: u32,
     /// MiB.
     pub(super) memory: u64,
     pub(super) disks: Vec<Disk>,
@@ -22,6 +25,23 @@ pub(super) struct Drawn {
     /// Until the first snapshot, and from it to the second, in ms.
     pub(super) warm: u64,
     pub(super) span: u64,
+}
+
+/// What a study is put on in place of what its seed drew.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Instead {
+    pub(super) kernel: Option<&'static Stock>,
+    pub(super) cpus: Option<u32>,
+}
+
+impl Instead {
+    pub(super) fn of(self, drawn: Drawn) -> Drawn {
+        Drawn {
+            cpus: self.cpus.unwrap_or(drawn.cpus),
+            kernel: self.kernel.map_or(drawn.kernel, |kernel| kernel.line),
+            ..drawn
+        }
+    }
 }
 
 /// A disk; its size follows from what lies on it.

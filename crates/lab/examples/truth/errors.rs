@@ -204,6 +204,7 @@ fn quantile(all: &[Ratio], at: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::drawn::Instead;
     use crate::root;
     use study::likely_error::TABLE;
 
@@ -215,7 +216,7 @@ mod tests {
             records: root().join("records/truth"),
             plimsoll: None,
             starts: 1,
-            kernel: None,
+            instead: Instead::default(),
         };
         let now = errors(&benches, ALL).expect("records/ can be read");
         match std::env::var_os("UPDATE_EXPECT") {

@@ -5,8 +5,8 @@
 //! chosen another arm than the kernel's. Records lie in `records/truth`, or where `--records DIR`
 //! says; what is there is not run again. `--recorded` runs nothing and takes what is there.
 //! `--covered` says which part of the figures lies where `predict` says that nine of ten do.
-//! `--kernel NAME` asks that stock kernel instead of the one that a seed drew.
-//! `--plimsoll PATH` is the command that proves.
+//! `--plimsoll PATH` is the command that proves. `--cpus N` and `--kernel NAME` put studies on such
+//! a machine in place of the one that a seed drew.
 
 mod ask;
 mod decide;
@@ -27,6 +27,7 @@ use mm::stock::Stock;
 
 use ask::Benches;
 use decide::Judgement;
+use drawn::Instead;
 use shown::Miss;
 use tally::Tallies;
 
@@ -34,9 +35,9 @@ fn main() -> Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let wanted = Wanted::parse(&arguments)?;
     match wanted.what {
-        What::Text(seed) => print!("{}", draw::study(seed)),
+        What::Text(seed) => print!("{}", text::of(&wanted.instead.of(draw::whole(seed)))),
         What::Small(seed) => print!("{}", draw::small(seed)),
-        What::Shrink(seed) => shrink::run(&wanted.benches()?, seed)?,
+        What::Shrink(seed) => shrink::run(&wanted.benches()?, draw::whole(seed))?,
         What::Seeds => score(&wanted)?,
         What::Errors => errors::run(&wanted.benches()?, wanted.seeds)?,
         What::Covered => errors::covered_by_kept(&wanted.benches()?, wanted.seeds)?,
@@ -52,7 +53,7 @@ struct Wanted {
     starts: u64,
     records: PathBuf,
     recorded: bool,
-    kernel: Option<&'static Stock>,
+    instead: Instead,
     plimsoll: Option<PathBuf>,
 }
 
@@ -79,7 +80,7 @@ impl Wanted {
             starts: 1,
             records: root().join("records/truth"),
             recorded: false,
-            kernel: None,
+            instead: Instead::default(),
             plimsoll: None,
         };
         let mut arguments = arguments.iter();
@@ -107,15 +108,16 @@ impl Wanted {
             "--seeds" => self.seeds = seeds(value)?,
             "--starts" => self.starts = number()?.max(1),
             "--records" => self.records = PathBuf::from(value),
-            "--kernel" => self.kernel = Some(stock(value)?),
+            "--kernel" => self.instead.kernel = Some(stock(value)?),
+            "--cpus" => self.instead.cpus = Some(u32::try_from(number()?)?),
             "--plimsoll" => self.plimsoll = Some(PathBuf::from(value)),
             "--shrink" => self.what = What::Shrink(number()?),
             "--text" => self.what = What::Text(number()?),
             "--small" => self.what = What::Small(number()?),
             _ => bail!(
                 "no option \"{option}\"; there are --seeds A..B, --starts N, --records DIR, \
-                 --recorded, --kernel NAME, --errors, --covered, --shrink SEED, --text SEED, \
-                 --small SEED, --plimsoll PATH"
+                 --recorded, --cpus N, --kernel NAME, --errors, --covered, --shrink SEED, \
+                 --text SEED, --small SEED, --plimsoll PATH"
             ),
         }
         Ok(())
@@ -130,7 +132,7 @@ impl Wanted {
             records: self.records.clone(),
             plimsoll: self.plimsoll.clone().filter(|_| runs),
             starts: self.starts,
-            kernel: self.kernel,
+            instead: self.instead,
         })
     }
 }

@@ -6,7 +6,6 @@ use anyhow::{Context, Result, bail};
 
 use super::ask::{Asked, Benches};
 use super::decide::{Decision, Judgement, Sides};
-use super::draw;
 use super::drawn::{Drawn, Kind, Swap};
 use super::text;
 use crate::root;
@@ -24,9 +23,10 @@ struct Kept<'a> {
 }
 
 /// `cargo xtask truth --shrink SEED`: the worst decision of a seed, in a small study.
-pub(super) fn run(benches: &Benches, seed: u64) -> Result<()> {
+pub(super) fn run(benches: &Benches, drawn: Drawn) -> Result<()> {
     let folder = root().join("target/truth");
-    let asked = benches.ask(draw::whole(seed))?;
+    let seed = drawn.seed;
+    let asked = benches.ask(drawn)?;
     let asked = asked.with_context(|| format!("seed {seed}: no records, and nothing is run"))?;
     let Some(worst) = worst(&asked) else {
         bail!("seed {seed}: every pair is decided as the kernel does");
@@ -35,7 +35,7 @@ pub(super) fn run(benches: &Benches, seed: u64) -> Result<()> {
         records: folder.join("shrunk"),
         plimsoll: benches.plimsoll.clone(),
         starts: benches.starts,
-        kernel: benches.kernel,
+        instead: benches.instead,
     };
     let consumer = worst.measure.trim_end_matches(" rate");
     let kept = Kept {
@@ -190,6 +190,7 @@ fn halved(drawn: &Drawn) -> Drawn {
 mod tests {
     use study::Study;
 
+    use super::super::draw;
     use super::*;
 
     fn many() -> Drawn {

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use study::Study;
 use study::compare::Reading;
 use study::measure::Kind;
+use study::stats;
 
 use super::ask::Asked;
 use super::decide::{Decision, Judgement, OFF, Sides};
@@ -46,6 +47,9 @@ pub(super) struct Tally {
     pub(super) throughputs: Of,
     pub(super) figures: Of,
     pub(super) by_kind: BTreeMap<Kind, Of>,
+    /// How far throughputs are off, and figures of each kind.
+    rates: Vec<f64>,
+    errors: BTreeMap<Kind, Vec<f64>>,
 }
 
 impl Tally {
@@ -70,8 +74,10 @@ impl Tally {
         for (_, _, ratio, outside) in sides.throughputs() {
             self.throughputs
                 .count((ratio - 1.0).abs() <= OFF || !outside);
+            self.rates.push((ratio - 1.0).abs());
         }
-        for (kind, holds) in sides.figures() {
+        for (kind, holds, error) in sides.figures() {
+            self.errors.entry(kind).or_default().extend(error);
             self.figures.count(holds);
             self.by_kind.entry(kind).or_default().count(holds);
         }
@@ -95,6 +101,17 @@ impl Tally {
             .filter(|kind| self.by_kind.contains_key(kind))
         {
             lines.push(line(&format!("  {}", kind.word()), self.by_kind[kind]));
+        }
+        let median = |name: &str, errors: &[f64]| {
+            let mut errors = errors.to_vec();
+            errors.sort_by(f64::total_cmp);
+            let shown = stats::quantile(&errors, 0.5);
+            let shown = shown.map_or_else(|| "-".to_owned(), |it| format!("{:.1} %", 100.0 * it));
+            (format!("{name}, median error"), shown)
+        };
+        lines.push(median("throughputs", &self.rates));
+        for (kind, errors) in &self.errors {
+            lines.push(median(&format!("  {}", kind.word()), errors));
         }
         lines
     }

@@ -56,6 +56,10 @@ fn head(drawn: &Drawn) -> String {
         Some(limited) => format!("\n[parameters]\nlimit = \"{}\"\n", limited.usual),
         None => String::new(),
     };
+    let cpus = match drawn.cpus {
+        1 => String::new(),
+        cpus => format!("cpus = {cpus}\n"),
+    };
     format!(
         "# kernel: {kernel}\n\
          name = \"truth-{seed}\"\n\
@@ -66,7 +70,7 @@ fn head(drawn: &Drawn) -> String {
          deadline = \"{seconds} s\"\n\
          {parameters}\n\
          [machine]\n\
-         memory = \"{memory} MiB\"\n"
+         memory = \"{memory} MiB\"\n{cpus}"
     )
 }
 

@@ -350,7 +350,7 @@ fn machine() -> Machine {
 /// The bench's command line, and what a system that boots often would have done once: the hardware
 /// database, the linker's cache, a seed of randomness.
 fn command_line(boot: &Boot) -> String {
-    let mut line = qemu::kernel_command_line(Timing::Virtual);
+    let mut line = qemu::kernel_command_line(Timing::Virtual, 1);
     line += " rdinit=/plimsoll/init systemd.getty_auto=no";
     for unit in ["systemd-random-seed", "systemd-hwdb-update", "ldconfig"] {
         line += &format!(" systemd.mask={unit}.service");

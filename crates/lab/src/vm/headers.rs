@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use super::failed::failed;
-use super::{Release, packages};
+use super::{Release, linker, packages};
 use answer::bench::BenchError;
 
 /// Where packages install headers.
@@ -14,10 +14,6 @@ const INSTALLED: &str = "/usr/src/";
 
 /// What the programs of the headers need: libc, and what they read and sign objects with.
 const LIBRARIES: &[&str] = &["libc6", "libelf1t64", "libssl3t64", "zlib1g", "libzstd1"];
-
-/// The dynamic linker and the libraries, below the root of a release.
-const LINKER: &str = "usr/lib64/ld-linux-x86-64.so.2";
-const FOLDER: &str = "usr/lib/x86_64-linux-gnu";
 
 /// Lets the headers' Makefiles include each other from where the root will be kept.
 ///
@@ -87,12 +83,9 @@ fn beside(path: &Path) -> PathBuf {
 }
 
 fn script(libraries: &Path, program: &Path) -> String {
-    let libraries = libraries.display();
-    format!(
-        "#!/bin/sh\nexec {libraries}/{LINKER} --argv0 \"$0\" --library-path \
-         {libraries}/{FOLDER} {} \"$@\"\n",
-        program.display()
-    )
+    let linker = linker::of(libraries);
+    let arguments = linker::arguments(libraries, "\"$0\"", program).join(" ");
+    format!("#!/bin/sh\nexec {} {arguments} \"$@\"\n", linker.display())
 }
 
 fn write_script(path: &Path, text: &str) -> Result<(), BenchError> {

@@ -24,7 +24,7 @@ impl Programs {
     pub fn fetch(release: Release, progress: &mut dyn FnMut(Progress)) -> Result<Self, BenchError> {
         let packages = release.packages();
         let unpack = |place: &Path| packages::unpacked(release, &packages, place);
-        Self::kept(release.suite(), &unpack, progress)
+        Self::kept(&cache::directory(None)?, release.suite(), &unpack, progress)
     }
 
     /// A root with these packages of a release and all that they depend on, in which they run
@@ -38,17 +38,29 @@ impl Programs {
         packages: &[&str],
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Self, BenchError> {
+        Self::root_in(&cache::directory(None)?, release, name, packages, progress)
+    }
+
+    /// As [`Self::root`], kept below this folder.
+    pub(super) fn root_in(
+        cache: &Path,
+        release: Release,
+        name: &str,
+        packages: &[&str],
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<Self, BenchError> {
         let name = format!("{}-{name}", release.suite());
         let unpack = |place: &Path| packages::root(release, packages, place);
-        Self::kept(&name, &unpack, progress)
+        Self::kept(cache, &name, &unpack, progress)
     }
 
     fn kept(
+        cache: &Path,
         name: &str,
         unpack: &dyn Fn(&Path) -> Result<PathBuf, BenchError>,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Self, BenchError> {
-        let programs = cache::directory(None)?.join("programs");
+        let programs = cache.join("programs");
         let root = programs.join(name);
         if root.exists() {
             return Ok(Self { root });

@@ -1,17 +1,19 @@
 //! QEMU's command line.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use scenario::machine::{Disk, Machine};
 
-use super::{outbox, tools};
+use super::outbox;
 use answer::bench::BenchError;
 
 /// Disks that a VM can have beside the outbox: as many as the disk module takes.
 const DISKS: usize = 15;
 /// The first PCI slot for disks; the ones before are the chipset's.
 const FIRST_SLOT: usize = 4;
+
+/// CPUs of a machine in virtual time, at most.
+pub const MOST_CPUS_BY_TURNS: u32 = 4;
 
 /// What makes the guest's time pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,10 +55,11 @@ pub(super) fn check(machine: &Machine, timing: Timing) -> Result<(), BenchError>
             "machine: {} of memory on {nodes} nodes is not whole MiB",
             machine.memory
         )
-    } else if timing == Timing::Virtual && machine.cpus != 1 {
+    } else if timing == Timing::Virtual && machine.cpus > MOST_CPUS_BY_TURNS {
         let cpus = machine.cpus;
         format!(
-            "machine: virtual time has one CPU, not {cpus}: set cpus = 1 or use wall-clock time"
+            "machine: virtual time has up to {MOST_CPUS_BY_TURNS} CPUs, not {cpus}: set cpus = \
+             {MOST_CPUS_BY_TURNS} or use wall-clock time"
         )
     } else if machine.disks.len() > DISKS {
         format!(
@@ -69,26 +72,15 @@ pub(super) fn check(machine: &Machine, timing: Timing) -> Result<(), BenchError>
     Err(BenchError::Failed(problem))
 }
 
-/// QEMU's version, as it prints it.
-///
-/// # Errors
-/// Those of running it.
-pub(super) fn version(qemu: &Path) -> Result<String, BenchError> {
-    let text = tools::run(Command::new(qemu).arg("--version"))?;
-    let text = String::from_utf8_lossy(&text);
-    let line = text.lines().next().unwrap_or_default();
-    Ok(line.trim_start_matches("QEMU emulator version ").to_owned())
-}
-
 /// All arguments.
 pub(super) fn arguments(vm: &Vm, machine: &Machine, timing: Timing) -> Vec<String> {
     let mut arguments = bare();
     arguments.extend(match timing {
-        Timing::Virtual => virtual_time(),
+        Timing::Virtual => virtual_time(machine.cpus),
         Timing::Wall(accelerator) => wall_time(accelerator, machine),
     });
     arguments.extend(memory(machine));
-    arguments.extend(boot(vm, timing));
+    arguments.extend(boot(vm, timing, machine.cpus));
     arguments.extend(match timing {
         Timing::Virtual => modelled_disks(vm, machine),
         Timing::Wall(_) => throttled_disks(vm, machine),
@@ -117,7 +109,7 @@ impl Scripted<'_> {
             option("-serial", console(self.console)),
             option("-serial", console(self.port)),
         ];
-        let own = bare().into_iter().chain(virtual_time());
+        let own = bare().into_iter().chain(virtual_time(machine.cpus));
         own.chain(memory(machine)).chain(words.concat()).collect()
     }
 }
@@ -128,14 +120,15 @@ pub(super) fn bare() -> Vec<String> {
     words("-nodefaults -no-user-config -display none -no-reboot -machine pc,mem-merge=off")
 }
 
-/// One instruction is one nanosecond and idle time is skipped. Bit-exact runs need one CPU on one
-/// thread, a CPU model without a random generator, a clock that starts at a fixed date and follows
-/// the guest, and a fixed seed for what QEMU itself draws.
-pub(super) fn virtual_time() -> Vec<String> {
-    words(
-        "-accel tcg,thread=single -icount shift=0,sleep=off -smp 1 -cpu qemu64 \
-         -rtc base=2025-01-01,clock=vm -seed 1",
-    )
+/// One instruction is one nanosecond and idle time is skipped. Bit-exact runs need all CPUs on one
+/// thread, where they share its instructions by turns, a CPU model without a random generator, a
+/// clock that starts at a fixed date and follows the guest, and a fixed seed for what QEMU itself
+/// draws.
+pub(super) fn virtual_time(cpus: u32) -> Vec<String> {
+    words(&format!(
+        "-accel tcg,thread=single -icount shift=0,sleep=off -smp {cpus} -cpu qemu64 \
+         -rtc base=2025-01-01,clock=vm -seed 1"
+    ))
 }
 
 /// The host's clock and as many CPUs as the machine has.
@@ -172,12 +165,12 @@ fn cpus_of_node(machine: &Machine, node: u32) -> String {
     (0..machine.cpus).filter(of_node).map(option).collect()
 }
 
-fn boot(vm: &Vm, timing: Timing) -> Vec<String> {
+fn boot(vm: &Vm, timing: Timing, cpus: u32) -> Vec<String> {
     let option = |name: &str, value: String| [name.to_owned(), value];
     [
         option("-kernel", vm.kernel.display().to_string()),
         option("-initrd", vm.initramfs.display().to_string()),
-        option("-append", kernel_command_line(timing)),
+        option("-append", kernel_command_line(timing, cpus)),
         option("-serial", console(&vm.console)),
     ]
     .concat()
@@ -195,13 +188,15 @@ pub(super) fn console(path: &Path) -> String {
 /// why. The second keeps what the kernel would draw at random fixed and the mitigations, of which
 /// an emulated CPU needs none, out of the costs. The third saves time at boot, as measured on
 /// Debian's 6.12: self-tests of cryptography 0.45 s of virtual time, the initcalls named 0.4 s.
-/// The last is for virtual time, where calibrating the APIC timer takes 2.6 s of the host's CPU.
-pub(super) fn kernel_command_line(timing: Timing) -> String {
+/// The last is for virtual time, where calibrating the APIC timer takes 2.6 s of the host's CPU; of
+/// several CPUs only the first would have precise timers without it, and disks answer by those.
+pub(super) fn kernel_command_line(timing: Timing, cpus: u32) -> String {
     let always = "console=ttyS0 quiet panic=-1 oops=panic \
                   nokaslr norandmaps mitigations=off \
                   cryptomgr.notests initcall_blacklist=jent_mod_init,init_kprobe_trace,\
                   load_system_certificate_list,trace_eval_init";
     match timing {
+        Timing::Virtual if cpus > 1 => format!("{always} no_timer_check tsc=reliable"),
         Timing::Virtual => format!("{always} noapictimer no_timer_check tsc=reliable"),
         Timing::Wall(_) => always.to_owned(),
     }
@@ -375,6 +370,25 @@ mod tests {
     }
 
     #[test]
+    fn several_cpus_in_virtual_time_share_a_thread_and_have_timers_of_their_own() {
+        let two = Machine {
+            cpus: 2,
+            ..machine()
+        };
+        let (one, two) = (
+            told(&machine(), Timing::Virtual),
+            told(&two, Timing::Virtual),
+        );
+        let differs = one.lines().zip(two.lines()).filter(|(one, two)| one != two);
+        let differs: Vec<_> = differs.collect();
+        let [(one, two), (with, without)] = differs[..] else {
+            panic!("{differs:?}");
+        };
+        assert_eq!((one, two), ("1", "2"));
+        assert_eq!(with.replace("noapictimer ", ""), without);
+    }
+
+    #[test]
     fn wall_time_has_throttled_disks() {
         expect![[r#"
             -nodefaults
@@ -443,10 +457,10 @@ mod tests {
         let refused = |machine: Machine| check(&machine, Timing::Virtual).unwrap_err().to_string();
         assert!(
             refused(Machine {
-                cpus: 4,
+                cpus: 5,
                 ..machine()
             })
-            .contains("one CPU, not 4")
+            .contains("up to 4 CPUs, not 5")
         );
         assert!(
             refused(Machine {
@@ -461,7 +475,7 @@ mod tests {
         assert!(
             check(
                 &Machine {
-                    cpus: 4,
+                    cpus: 5,
                     ..machine()
                 },
                 Timing::Wall(Accelerator::Tcg)

@@ -251,7 +251,7 @@ fn busybox(progress: &mut dyn FnMut(Progress)) -> Result<Vec<u8>, BenchError> {
 
 fn command_line(life: &Life) -> String {
     let words = life.parameters.iter().map(String::as_str);
-    let line = qemu::kernel_command_line(Timing::Virtual);
+    let line = qemu::kernel_command_line(Timing::Virtual, 1);
     [line.as_str()]
         .into_iter()
         .chain(words)

@@ -10,8 +10,9 @@ use std::time::Duration;
 
 use answer::bench::{Bench as _, BenchError};
 use answer::calibration::{self, CalibrationError};
+use answer::cpus::Cpus;
 use answer::lacks;
-use answer::machine::{self, Cpus, Placed};
+use answer::machine::{self, Placed};
 use answer::model_bench::ModelBench;
 use answer::report::{Pair, Report};
 use answer::room::with_room;
@@ -20,7 +21,7 @@ use answer::runs::Runs;
 use lab::experiment::{AtATime, Event, Experiment, ExperimentError, More, Results};
 use lab::gather;
 use lab::store::Store;
-use lab::vm::{Clock, KernelChoice, VmBench, VmOptions};
+use lab::vm::{Clock, KernelChoice, MOST_CPUS_BY_TURNS, VmBench, VmOptions};
 use scenario::calibration::Calibration;
 use study::compare::Row;
 use study::{Cost, Study, roughly};
@@ -85,7 +86,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         study,
         release,
         mut notes,
-    } = question.placed(args.clock.into())?;
+    } = question.placed(args.clock.cpus())?;
     let (kernel, why) = args.kernel(release.as_deref())?;
     notes.insert(0, why);
     let study = roomy(study, release.as_deref(), &mut notes)?;
@@ -98,14 +99,16 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let runs = Runs::at_automatic_scale(&study, &provable, experiment.repetitions, at_a_time());
     runs.check_for_a_vm(args.deadline)?;
     experiment.arms = provable.iter().map(|&arm| arm.to_owned()).collect();
+    let cpus = most_cpus(&study, &provable);
+    let options = args.options(kernel, cpus);
     if args.tracing.is_wanted() {
-        return args.tracing.run(&experiment, args.options(kernel));
+        return args.tracing.run(&experiment, options);
     }
-    let named = args.calibration.as_deref().map(lab::calibration::read);
-    let named = named.transpose()?;
+    let named = args.named_calibration()?;
     args.choice.page.prepare(&study)?;
     let bar = begun(&experiment, args.jobs.unwrap_or_else(usual).get())?;
-    let bench = VmBench::new(&args.options(kernel), &mut |news| bar.say("", &news))?;
+    notes.extend(args.by_turns(cpus));
+    let bench = VmBench::new(&options, &mut |news| bar.say("", &news))?;
     let store = Store::new(&args.records);
     let tell = |event: Event<'_>| bar.tell(&event);
     let more = args.choice.more(More::None);
@@ -117,7 +120,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let calibration = named.map_or_else(|| calibration::built_in(&bench.kernel()), Ok);
     notes.extend(lacking(&study, &bench, &calibration));
     notes.extend(results.said(&study));
-    let model = foretold(&experiment, &arms, &results, calibration);
+    let model = foretold(&experiment, &arms, &results, calibration, args.clock);
     match &model {
         Ok(model) => problems.extend(self::problems(model, "prediction for ")),
         Err(why) => problems.push(format!("no prediction: {why:#}")),
@@ -168,6 +171,15 @@ fn lacking(
     calibration.as_ref().map(of).unwrap_or_default()
 }
 
+/// The CPUs of the arm that has most.
+fn most_cpus(study: &Study, arms: &[&str]) -> u32 {
+    let arms = study
+        .arms
+        .iter()
+        .filter(|arm| arms.contains(&arm.name.as_str()));
+    arms.map(|arm| arm.machine.cpus).max().unwrap_or(1)
+}
+
 /// A bar, below a line on how long all runs are likely to take.
 fn begun(experiment: &Experiment<'_>, at_a_time: usize) -> anyhow::Result<Bar> {
     let runs = experiment.runs()?.len();
@@ -203,16 +215,21 @@ impl From<ClockArg> for Clock {
     }
 }
 
-impl From<ClockArg> for Cpus {
-    fn from(clock: ClockArg) -> Self {
-        match clock {
-            ClockArg::Virtual => Self::One,
-            ClockArg::Wall => Self::Any,
+impl ClockArg {
+    fn cpus(self) -> Cpus {
+        match self {
+            Self::Virtual => Cpus::UpTo(MOST_CPUS_BY_TURNS),
+            Self::Wall => Cpus::Any,
         }
     }
 }
 
 impl Args {
+    fn named_calibration(&self) -> anyhow::Result<Option<Calibration>> {
+        let named = self.calibration.as_deref().map(lab::calibration::read);
+        Ok(named.transpose()?)
+    }
+
     /// The kernel that is booted, and a line on why it is this one.
     fn kernel(&self, release: Option<&str>) -> anyhow::Result<(KernelChoice, String)> {
         if let Some(kernel) = &self.kernel {
@@ -223,14 +240,26 @@ impl Args {
         Ok((kernel, format!("kernel: {name}, {why}")))
     }
 
-    fn options(&self, kernel: KernelChoice) -> VmOptions {
+    fn options(&self, kernel: KernelChoice, cpus: u32) -> VmOptions {
         VmOptions {
             kernel,
+            cpus,
             modules: self.modules.clone(),
             clock: self.clock.into(),
             deadline: self.deadline,
             ..VmOptions::default()
         }
+    }
+
+    /// What such a VM does not show of a machine with several CPUs.
+    fn by_turns(&self, cpus: u32) -> Option<String> {
+        let turns = matches!(self.clock, ClockArg::Virtual) && cpus > 1;
+        turns.then(|| {
+            format!(
+                "virtual time: {cpus} CPUs take turns, here and in the prediction beside it, so \
+                 two busy ones have half the speed"
+            )
+        })
     }
 }
 
@@ -249,6 +278,7 @@ fn foretold(
     arms: &[&str],
     proofs: &Results,
     calibration: Result<Calibration, CalibrationError>,
+    clock: ClockArg,
 ) -> anyhow::Result<Results> {
     let mut same = gather::the_same(experiment.study, &proofs.records);
     same.retain(|id| arms.contains(&id.arm.as_str()));
@@ -258,6 +288,10 @@ fn foretold(
     Runs::at_automatic_scale(experiment.study, arms, most, at_a_time())
         .check_for_the_model(available())?;
     let bench = ModelBench::new(calibration?);
+    let bench = match clock {
+        ClockArg::Virtual => bench.by_turns(),
+        ClockArg::Wall => bench,
+    };
     let experiment = Experiment {
         at_a_time: AtATime::EveryCpu,
         ..experiment.clone()

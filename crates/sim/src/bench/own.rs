@@ -139,7 +139,7 @@ impl Bench {
     /// Gives a process room for its tables of weights; whether its pages are still to be filled.
     fn make_room_for_tables(self, memory: &mut Memory, task: &mut Task<'_>) -> Result<bool, Error> {
         let pages = task.tables.size().pages_ceil(PageSize::FOUR_KIB).0;
-        if !self.measures || task.own.has(Part::Tables, pages) {
+        if !self.measures || pages == 0 || task.own.has(Part::Tables, pages) {
             return Ok(false);
         }
         task.map_own(memory, Part::Tables, pages)?;

@@ -7,11 +7,23 @@ use mm::units::{Bytes, PageSize};
 use scenario::calibration::{Calibration, Costs};
 use scenario::machine::{Machine, SwapBacking};
 
+/// How several CPUs of a machine go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cpus {
+    /// At the same time, as a user's.
+    Whole,
+    /// By turns on one stream of instructions, as those of a VM in virtual time: what is compared
+    /// with such a VM.
+    ByTurns,
+}
+
 /// The bench of a run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bench {
     /// It is there: the machine is measured.
     pub(crate) measures: bool,
+    /// Its CPUs take turns.
+    pub(crate) takes_turns: bool,
     /// Length of the study's text of which the supervisor keeps a part.
     pub(crate) text_kept: Bytes,
     /// What filling a page takes when it is first written, so that zram reaches the study's ratio.
@@ -21,7 +33,7 @@ pub(crate) struct Bench {
 impl Bench {
     /// That of a VM, or none.
     pub(crate) fn new(
-        measures: bool,
+        measured: Option<Cpus>,
         calibration: &Calibration,
         machine: &Machine,
         costs: &Costs,
@@ -30,11 +42,13 @@ impl Bench {
             SwapBacking::Zram { ratio_milli } => Some(u64::from(ratio_milli.max(1000))),
             SwapBacking::Disk(_) => None,
         });
+        let measures = measured.is_some();
         // The first zram's ratio holds for all.
         let ratio = ratios.next().filter(|_| measures);
         let bytes = ratio.map_or(0, |ratio| PageSize::FOUR_KIB.bytes() * 1000 / ratio);
         Self {
             measures,
+            takes_turns: measured == Some(Cpus::ByTurns),
             text_kept: calibration.text_kept,
             fill_ps: bytes / 8 * costs.noise_ps,
         }

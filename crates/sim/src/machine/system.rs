@@ -76,6 +76,8 @@ pub(crate) struct System<'a> {
     /// What each task meets, in a run that is traced.
     pub(crate) tap: Option<Tap>,
     over: bool,
+    /// Decisions of the scheduler and steps of tasks, so far.
+    pub(crate) steps: u64,
 }
 
 impl<'a> System<'a> {
@@ -99,6 +101,9 @@ impl<'a> System<'a> {
         let pressure = Pressure::after(&boot.frame, boot.uptime, cpus);
         let rule = Rule::of(&boot.release());
         let mut scheduler = Scheduler::after(rule, boot.clock(), pressure, cpus, kthreads);
+        if bench.takes_turns {
+            scheduler.take_turns();
+        }
         let tasks = Tasks::new(scenario, &memory.groups, &mut scheduler)?;
         let mut system = Self {
             scenario,
@@ -116,6 +121,7 @@ impl<'a> System<'a> {
             recorder: Recorder::new(boot, &scenario.workload),
             tap: None,
             over: false,
+            steps: 0,
         };
         system.tunables.begin(&mut system.memory);
         list_boot_pages(&mut system.memory)?;
@@ -158,6 +164,8 @@ impl<'a> System<'a> {
             let Some((cpu, now)) = self.scheduler.next_cpu() else {
                 continue;
             };
+            self.steps += 1;
+            self.scheduler.go_on(cpu, now, &self.events);
             match self.scheduler.pick(cpu, now) {
                 Pick::Run { entity } => self.run_on(cpu, entity, now)?,
                 Pick::Idle { until } => {
@@ -169,7 +177,11 @@ impl<'a> System<'a> {
         Err(endless("2^32 steps of the scheduler"))
     }
 
-    pub(crate) fn into_capture(self) -> (Capture, Traced) {
+    pub(crate) fn into_capture(self) -> Capture {
+        self.recorder.into_capture()
+    }
+
+    pub(crate) fn into_traced(self) -> (Capture, Traced) {
         let traced = self.tap.map(Tap::into_traced);
         (self.recorder.into_capture(), traced.unwrap_or_default())
     }
@@ -267,7 +279,7 @@ impl<'a> System<'a> {
 
     fn run_on(&mut self, cpu: usize, entity: usize, from: Nanos) -> Result<(), Error> {
         if self.scheduler.owed(entity) > Nanos::ZERO {
-            let limit = self.events.limit(self.memory.cpu.clock, from);
+            let limit = self.scheduler.undisturbed(&self.events, from);
             self.scheduler.pay(cpu, entity, from, limit);
             return Ok(());
         }
@@ -280,7 +292,10 @@ impl<'a> System<'a> {
         }
         let cut = match flow {
             Flow::Ended => to,
-            _ => interrupted_at(&self.memory.cpu, &self.events, from, to),
+            _ => {
+                let limit = self.scheduler.undisturbed(&self.events, from);
+                interrupted_at(&self.memory.cpu, limit, to)
+            }
         };
         self.scheduler.account(cpu, entity, from, cut);
         self.scheduler.owe(entity, to.saturating_sub(cut));
@@ -337,16 +352,17 @@ impl<'a> System<'a> {
             &mut memory.allocation,
             index,
         );
-        let clock = self.memory.cpu.clock;
         let (mut now, mut flow) = (from, Flow::Continue);
         while flow == Flow::Continue
-            && now < self.events.limit(clock, from)
+            && now < self.scheduler.limit(&self.events, from)
             && !wakes_a_thread(&self.memory, &self.scheduler)
         {
-            let left = self.events.limit(clock, from).saturating_sub(now);
+            let limit = self.scheduler.limit(&self.events, from);
+            let left = limit.saturating_sub(now);
             self.memory.cpu.unbroken = 0;
             self.memory.cpu.began = now;
             self.memory.cpu.budget = BUDGET.min(left.0 * 1000);
+            self.steps += 1;
             flow = self.step(&mut task, now)?;
             if let Some(tap) = &mut self.tap {
                 tap.stalls(entity, &self.memory.cpu.stalls);
@@ -399,8 +415,7 @@ fn fire_timer(
 /// What a task does between two looks at the clock comes at once, its time does not: where
 /// something happens in it, the rest is paid later, as the task may have to give way. Only the
 /// copying at its end, and a walk through page tables, is not interrupted.
-fn interrupted_at(cpu: &Cpu, events: &Events, from: Nanos, to: Nanos) -> Nanos {
-    let limit = events.limit(cpu.clock, from);
+fn interrupted_at(cpu: &Cpu, limit: Nanos, to: Nanos) -> Nanos {
     let unbroken = Nanos(cpu.unbroken / 1000);
     match limit.saturating_add(unbroken) < to {
         true => limit,

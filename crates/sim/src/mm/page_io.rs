@@ -228,12 +228,13 @@ impl PageIo {
 }
 
 impl Memory {
-    /// Whether the task that runs may go on after it sent something.
+    /// Whether the task that runs may go on after it sent something, or reclaimed for what it reads
+    /// ahead.
     ///
     /// # Errors
     /// It has to wait for a tag.
-    pub(crate) fn may_go_on(&self) -> Result<(), NoPage> {
-        match self.io.is_stuck_at(self.cpu.current.entity) {
+    pub(crate) fn may_go_on(&mut self) -> Result<(), NoPage> {
+        match self.io.retry(&mut self.cpu, &self.folios) {
             Some(disk) => Err(NoPage::Congested { disk }),
             None => Ok(()),
         }

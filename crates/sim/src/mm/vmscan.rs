@@ -28,6 +28,14 @@ pub(crate) use crate::mm::vmscan::scan_control::{Control, Reclaimer};
 use crate::mm::vmscan::state::{BATCH, Broken, Met, Pass, Progress, Scan};
 use crate::sched::cpu::Cpu;
 
+/// A pass is not over before all its writes are on their way.
+pub(crate) fn done_unless_stuck(memory: &mut Memory) -> Progress {
+    match memory.io.retry(&mut memory.cpu, &memory.folios) {
+        None => Progress::Done,
+        stuck => memory.wait_if_stuck(stuck),
+    }
+}
+
 impl Memory {
     /// Begins a pass; one over the whole node asks every shrinker, whatever there is to reclaim.
     pub(crate) fn begin_pass(&mut self, control: Control) -> Pass {
@@ -61,7 +69,7 @@ impl Memory {
             let (lruvecs, groups) = (&mut self.lruvecs, &mut self.groups);
             lruvecs.next_scan(&mut self.cpu, &self.zones, groups, &self.swap, pass)
         }) else {
-            return Progress::Done;
+            return done_unless_stuck(self);
         };
         let mut stuck = self.io.retry(&mut self.cpu, &self.folios);
         let mut goes_on = true;
@@ -78,7 +86,7 @@ impl Memory {
     }
 
     /// A reclaimer that sleeps holds nothing back (`sched_submit_work`).
-    fn wait_if_stuck(&mut self, stuck: Option<usize>) -> Progress {
+    pub(crate) fn wait_if_stuck(&mut self, stuck: Option<usize>) -> Progress {
         let Some(disk) = stuck else {
             return Progress::More;
         };

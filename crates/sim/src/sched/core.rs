@@ -1,11 +1,14 @@
 //! The CPUs (`kernel/sched/core.c`): which task has one and until when, which are asleep, and who
 //! wakes them.
 
+mod smp;
+
 use alloc::vec;
 use alloc::vec::Vec;
 
 use mm::units::Nanos;
 
+use crate::bench::turns::Turns;
 use crate::sched::cpu;
 use crate::sched::events::{Event, Events};
 use crate::sched::fair::{Fair, Rule};
@@ -24,6 +27,8 @@ pub(crate) struct Scheduler {
     fair: Fair,
     waits: Vec<Wait>,
     clock: Clock,
+    /// They take turns, as those of a VM in virtual time.
+    turns: Option<Turns>,
     pub(crate) kthreads: Kthreads,
     /// Which tasks wait, and for what.
     pub(crate) queue: WaitQueue,
@@ -98,6 +103,7 @@ impl Scheduler {
             fair: Fair::new(rule),
             waits: Vec::new(),
             clock: Clock::default(),
+            turns: None,
             kthreads: Kthreads::default(),
             queue: WaitQueue::default(),
             interrupts: Interrupts::default(),
@@ -138,40 +144,6 @@ impl Scheduler {
         });
         self.pressure.add_task(SYSTEM);
         self.fair.add_old();
-    }
-
-    /// The CPU whose time is least far of those that are not parked, and that time.
-    pub(crate) fn next_cpu(&self) -> Option<(usize, Nanos)> {
-        let busy = self.busy.iter();
-        let times = busy.map(|&cpu| (cpu, self.cpus[cpu].now));
-        times.min_by_key(|(_, now)| *now)
-    }
-
-    fn set_time(&mut self, cpu: usize, now: Nanos) {
-        self.cpus[cpu].now = now;
-    }
-
-    /// Lets a CPU stand until a task wakes.
-    fn park(&mut self, cpu: usize) {
-        self.busy.retain(|&busy| busy != cpu);
-    }
-
-    /// A task is there to run from `now` on: one of the CPUs that stand looks for it.
-    fn unpark(&mut self, now: Nanos) {
-        let mut numbers = (0..self.cpus.len()).zip(self.busy.iter().copied().chain([usize::MAX]));
-        if let Some((parked, _)) = numbers.find(|(number, busy)| number != busy) {
-            self.busy.insert(parked, parked);
-            self.cpus[parked].now = self.cpus[parked].now.max(now);
-        }
-    }
-
-    /// Lets a CPU that finds nothing to run stand: until this time at least, until something
-    /// happens, or until a task wakes.
-    pub(crate) fn idle(&mut self, cpu: usize, now: Nanos, until: Option<Nanos>, next: Nanos) {
-        match until {
-            Some(until) => self.set_time(cpu, until.min(next).max(now + Nanos(1))),
-            None => self.park(cpu),
-        }
     }
 
     /// A task that begins is woken; if it has lived before, what was to wake it then does not.
@@ -341,6 +313,13 @@ impl Scheduler {
 
     /// Accounts that the entity ran from `from` to `to` on a CPU.
     pub(crate) fn account(&mut self, cpu: usize, entity: usize, from: Nanos, to: Nanos) {
+        self.charge(cpu, entity, from, to);
+        if let Some(turns) = &mut self.turns {
+            turns.account(to);
+        }
+    }
+
+    fn charge(&mut self, cpu: usize, entity: usize, from: Nanos, to: Nanos) {
         self.fair.account(entity, to.saturating_sub(from).0 as i64);
         self.waits[entity].ready_at = to;
         self.cpus[cpu].now = to;

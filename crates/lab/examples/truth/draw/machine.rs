@@ -17,6 +17,7 @@ pub(super) fn of(seed: u64, frame: &Frame) -> Drawn {
     Drawn {
         seed,
         kernel: dice.pick(&["6.1", "6.12"]),
+        cpus: 1,
         memory,
         disks,
         swap,

@@ -4,7 +4,7 @@
 use mm::units::Nanos;
 
 use crate::block::disk::state::{Sleeper, Tags};
-use crate::block::disk::{Disk, Request};
+use crate::block::disk::{Direction, Disk, Request};
 
 /// Tags for each request that the device takes, and the most of these that count
 /// (`blk_mq_init_sched`).
@@ -96,6 +96,10 @@ impl Disk {
             while let Some(next) = sleeper.bios.front()
                 && request.merge(next)
             {
+                // It is no write of its own any longer: its room is another's.
+                if next.direction == Direction::Write {
+                    self.end_write(now, next.is_swap);
+                }
                 sleeper.bios.pop_front();
             }
             self.insert(now, request);

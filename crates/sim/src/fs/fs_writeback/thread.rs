@@ -30,7 +30,7 @@ pub(crate) fn wb_workfn(
             scheduler.queue.add(WaitsFor::Disk(disk), entity);
             return (now, Flow::Blocked(Sleep::Io));
         }
-        if now >= events.limit(memory.cpu.clock, from) {
+        if now >= scheduler.limit(events, from) {
             return (now, Flow::Continue);
         }
     }

@@ -35,7 +35,7 @@ pub(crate) fn ksm_scan_thread(
         now += ran;
         memory.ksm.cpu_time += ran;
         match scan {
-            Scan::More if now >= events.limit(memory.cpu.clock, from) => {
+            Scan::More if now >= scheduler.limit(events, from) => {
                 return (now, Flow::Continue);
             }
             Scan::More => {}

@@ -235,7 +235,7 @@ pub(crate) fn kswapd(
             scheduler.queue.add(WaitsFor::Written, KSWAPD);
             return (now, Flow::Blocked(Sleep::Idle));
         }
-        if now >= events.limit(memory.cpu.clock, from) {
+        if now >= scheduler.limit(events, from) {
             return (now, Flow::Continue);
         }
     }

@@ -22,7 +22,7 @@ use crate::mm::vmscan::scan_control::DEF_PRIORITY;
 use crate::mm::vmscan::shrink_list::{Fate, Shrunk};
 use crate::mm::vmscan::state::GenerationScan;
 use crate::mm::vmscan::state::{Pass, Progress};
-use crate::mm::vmscan::{Control, Reclaimer};
+use crate::mm::vmscan::{Control, Reclaimer, done_unless_stuck};
 use crate::sched::cpu::Cpu;
 
 /// What comes after a batch.
@@ -47,7 +47,7 @@ impl Memory {
             self.lruvecs
                 .next_generations(&mut self.cpu, &mut self.groups, pass)
         }) else {
-            return Progress::Done;
+            return done_unless_stuck(self);
         };
         let mut stuck = self.io.retry(&mut self.cpu, &self.folios);
         let mut next = Next::Batch;
