@@ -3,6 +3,8 @@
 
 pub(crate) mod state;
 
+use alloc::vec::Vec;
+
 use mm::rules::Mechanism;
 use mm::units::Nanos;
 
@@ -146,64 +148,71 @@ impl PageIo {
         mut request: Request,
     ) {
         request.is_swap = cpu.as_swap_writer() == Writer::Swap;
-        if !self.merge_bio(cpu, disk, &request) {
-            let stuck = Stuck {
-                entity: cpu.current.entity,
-                disk,
-                request,
-                has_begun: false,
-            };
-            self.write_unless_stuck(cpu, folios, stuck);
+        if self.merge_bio(cpu, disk, &request) {
+            return;
         }
+        let entity = cpu.current.entity;
+        let write = Stuck {
+            entity,
+            disk,
+            request,
+            has_begun: false,
+        };
+        // One that splits a huge page sends its pages one after the other.
+        let waits = self.stuck.iter().any(|stuck| stuck.entity == entity);
+        let stuck = match waits {
+            true => Some(write),
+            false => self.write_unless_stuck(cpu, folios, write),
+        };
+        self.stuck.extend(stuck);
     }
 
-    fn write_unless_stuck(&mut self, cpu: &mut Cpu, folios: &Folios, mut stuck: Stuck) {
-        let (now, entity) = (cpu.now(), stuck.entity);
-        let device = &mut self.disks[stuck.disk];
-        if !stuck.has_begun && device.may_write(now, entity, cpu.as_swap_writer()) {
-            device.begin(now, entity, &stuck.request);
-            stuck.has_begun = true;
+    /// Sends a write to swap, or hands it back: its reclaimer has to wait for room or for a tag.
+    fn write_unless_stuck(
+        &mut self,
+        cpu: &mut Cpu,
+        folios: &Folios,
+        mut write: Stuck,
+    ) -> Option<Stuck> {
+        let (now, entity) = (cpu.now(), write.entity);
+        let device = &mut self.disks[write.disk];
+        if !write.has_begun && device.may_write(now, entity, cpu.as_swap_writer()) {
+            device.begin(now, entity, &write.request);
+            write.has_begun = true;
         }
-        match stuck.has_begun && device.get_tag(stuck.entity) {
-            true => self.hold_back(cpu, folios, stuck.disk, stuck.request),
-            false => self.stuck.push(stuck),
+        if !write.has_begun || !device.get_tag(entity) {
+            return Some(write);
         }
+        self.hold_back(cpu, folios, write.disk, write.request);
+        None
     }
 
     /// A reclaimer that was stuck tries again: the disk that it still has to wait for.
     pub(crate) fn retry(&mut self, cpu: &mut Cpu, folios: &Folios) -> Option<usize> {
         let entity = cpu.current.entity;
-        // One that split a huge page has many of them, and each room and tag is for one.
-        for _ in 0..self.stuck.len() {
-            let Some(stuck) = self.take_stuck(entity) else {
-                break;
-            };
-            let disk = stuck.disk;
-            self.write_unless_stuck(cpu, folios, stuck);
-            if !self.disks[disk].has_given(entity) {
+        while let Some(at) = self.stuck.iter().position(|stuck| stuck.entity == entity) {
+            let write = self.stuck.remove(at);
+            if let Some(stuck) = self.write_unless_stuck(cpu, folios, write) {
+                self.stuck.insert(at, stuck);
                 break;
             }
         }
-        self.is_stuck_at(cpu.current.entity)
+        self.is_stuck_at(entity)
     }
 
     /// A task ends: what it was stuck with is written without it.
     pub(crate) fn forget(&mut self, cpu: &mut Cpu, folios: &Folios, entity: usize) {
-        let stuck = self.take_stuck(entity);
+        let of_task = self.stuck.extract_if(.., |stuck| stuck.entity == entity);
+        let of_task: Vec<Stuck> = of_task.collect();
         for device in &mut self.disks {
             device.forget(cpu.now(), entity);
         }
-        if let Some(stuck) = stuck {
-            if !stuck.has_begun {
-                self.disks[stuck.disk].begin(cpu.now(), entity, &stuck.request);
+        for write in of_task {
+            if !write.has_begun {
+                self.disks[write.disk].begin(cpu.now(), entity, &write.request);
             }
-            self.send(cpu, folios, stuck.disk, stuck.request);
+            self.send(cpu, folios, write.disk, write.request);
         }
-    }
-
-    fn take_stuck(&mut self, entity: usize) -> Option<Stuck> {
-        let at = self.stuck.iter().position(|stuck| stuck.entity == entity);
-        at.map(|at| self.stuck.remove(at))
     }
 
     /// Sends the requests that the plug holds back: the disks take some when all are there

@@ -124,13 +124,6 @@ impl Disk {
         (is_idle && is_waited_for).then_some("tasks wait and nothing is under way")
     }
 
-    /// Whether a task has room or a tag that it has not used.
-    pub(crate) fn has_given(&self, entity: usize) -> bool {
-        let room = self.throttled.given.iter().map(|&(of, _)| of);
-        room.chain(self.tags.given.iter().copied())
-            .any(|of| of == entity)
-    }
-
     /// Whether a task sleeps as a request of its has no tag.
     pub(crate) fn holds_up(&self, entity: usize) -> bool {
         self.tags.line.iter().any(|of| of.entity == entity)
