@@ -66,7 +66,7 @@ pub fn run_on(
 ) -> Result<Capture, Error> {
     let looks = Looks::Measures(cpus);
     simulate(scenario, calibration, scale, looks, |system| {
-        system.into_capture()
+        system.recorder.into_capture()
     })
 }
 
@@ -93,7 +93,7 @@ pub fn run_traced(
 /// As [`run`].
 pub fn run_unmeasured(scenario: &Scenario, calibration: &Calibration) -> Result<Capture, Error> {
     simulate(scenario, calibration, 1, Looks::None, |system| {
-        system.into_capture()
+        system.recorder.into_capture()
     })
 }
 

@@ -99,15 +99,14 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let runs = Runs::at_automatic_scale(&study, &provable, experiment.repetitions, at_a_time());
     runs.check_for_a_vm(args.deadline)?;
     experiment.arms = provable.iter().map(|&arm| arm.to_owned()).collect();
-    let cpus = most_cpus(&study, &provable);
-    let options = args.options(kernel, cpus);
+    let options = args.options(kernel, most_cpus(&study, &provable));
     if args.tracing.is_wanted() {
         return args.tracing.run(&experiment, options);
     }
     let named = args.named_calibration()?;
     args.choice.page.prepare(&study)?;
     let bar = begun(&experiment, args.jobs.unwrap_or_else(usual).get())?;
-    notes.extend(args.by_turns(cpus));
+    notes.extend(args.by_turns(options.cpus));
     let bench = VmBench::new(&options, &mut |news| bar.say("", &news))?;
     let store = Store::new(&args.records);
     let tell = |event: Event<'_>| bar.tell(&event);

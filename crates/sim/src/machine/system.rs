@@ -177,10 +177,6 @@ impl<'a> System<'a> {
         Err(endless("2^32 steps of the scheduler"))
     }
 
-    pub(crate) fn into_capture(self) -> Capture {
-        self.recorder.into_capture()
-    }
-
     pub(crate) fn into_traced(self) -> (Capture, Traced) {
         let traced = self.tap.map(Tap::into_traced);
         (self.recorder.into_capture(), traced.unwrap_or_default())
