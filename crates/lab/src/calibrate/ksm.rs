@@ -22,10 +22,15 @@ pub(super) fn merging(
 ) -> Result<(), CalibrateError> {
     let passes = Passes::of(figures)?;
     passes.costs(costs, rules::has(release, Mechanism::KsmChecksFirst));
+    // A CPU's lists that hold a few batches are empty by then: each page is drawn from its zone.
+    let draw = match rules::has(release, Mechanism::LargePcp) {
+        true => 0,
+        false => costs.draw_ps,
+    };
     let store = figures.per_page("store")? - figures.per_page("store again")?;
-    costs.ksm_cow_ps = ps(store);
+    costs.ksm_cow_ps = ps(store).saturating_sub(draw);
     let store = figures.per_page("store to zero")? - figures.per_page("store to zero again")?;
-    costs.ksm_cow_zero_ps = ps(store);
+    costs.ksm_cow_zero_ps = ps(store).saturating_sub(draw);
     // Of each twins the second one frees the merged page.
     let unmerge = ps(figures.duration("unmerge")? / PAGES);
     costs.ksm_unmerge_ps = unmerge.saturating_sub(costs.anon_free_ps / 2);
@@ -195,8 +200,9 @@ mod tests {
             let costs = found.iter().zip(known.costs.iter());
             for ((name, found), (_, known)) in costs.filter(|((it, _), _)| it.starts_with("ksm-")) {
                 let apart = found.abs_diff(known);
-                // What an insertion costs is what two long searches leave over.
-                let allowed = known / 50 + 50_000;
+                // What an insertion costs is what two long searches leave over; and the solver does
+                // not know how many of the pages that replace zero pages come from their zone.
+                let allowed = known / 40 + 50_000;
                 assert!(apart <= allowed, "{kernel}, {name}: {found} for {known}");
             }
         }
@@ -210,6 +216,7 @@ mod tests {
         };
         let mut found = Costs {
             anon_free_ps: known.costs.anon_free_ps,
+            draw_ps: known.costs.draw_ps,
             ..Costs::default()
         };
         merging(&mut found, &figures(KSM, "stock"), &known.kernel).expect("figures");
