@@ -1,6 +1,6 @@
 //! A line of the trace buffer, whatever its event.
 
-use super::{pid, time};
+use super::time;
 use crate::text::{Line, ParseError};
 use crate::units::Nanos;
 
@@ -33,10 +33,10 @@ pub fn any<'a>(line: &Line<'a>) -> Result<Option<Any<'a>>, ParseError> {
     let (head, rest) = line.text.split_at(at);
     let (when, what) = rest.split_once(": ").ok_or_else(wrong)?;
     let (event, fields) = what.split_once(':').ok_or_else(wrong)?;
-    let (task, _) = head.trim().rsplit_once('-').ok_or_else(wrong)?;
+    let (task, pid) = head.trim().rsplit_once('-').ok_or_else(wrong)?;
     Ok(Some(Any {
         task,
-        pid: pid(line.text.get(..at + 2).unwrap_or(line.text)),
+        pid: pid.parse().map_err(|_| wrong())?,
         at: time(line, when)?,
         event,
         fields: fields.trim(),
