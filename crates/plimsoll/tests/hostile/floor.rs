@@ -38,6 +38,9 @@ const MIB: usize = 1 << 20;
 /// How long root's file may take to be locked.
 const LONG: Duration = Duration::from_secs(12);
 
+/// A floor with room for what others use on this machine meanwhile, such as a build.
+const ROOMY: &str = "[floor]\nclean_min = \"256 MiB\"";
+
 /// A file of root's, and a folder with this many of the attacker's.
 fn files(place: &Place, own: usize, count: usize, size: usize) -> (PathBuf, PathBuf) {
     let own = place.file("/tmp/disk/own", &"x".repeat(own));
@@ -75,7 +78,7 @@ fn the_floor_is_filled(place: &Place) -> Outcome {
 
 fn the_slots_are_taken(place: &Place) -> Outcome {
     let (own, theirs) = files(place, MIB, 900, 1);
-    let mut guard = Guard::start(place, "[floor]\nclean_min = \"64 MiB\"")?;
+    let mut guard = Guard::start(place, ROOMY)?;
     let attackers = many(2, "use-files", &theirs);
     // As many as it takes, or as few as it lets them.
     becomes(Duration::from_secs(4), || {
@@ -100,7 +103,7 @@ fn figure(place: &Place, name: &str) -> u64 {
 
 fn the_floor_is_flooded(place: &Place) -> Outcome {
     let (own, theirs) = files(place, MIB, 5000, 4096);
-    let mut guard = Guard::start(place, "[floor]\nclean_min = \"64 MiB\"")?;
+    let mut guard = Guard::start(place, ROOMY)?;
     let mut attackers = many(4, "flood", &theirs);
     let is_locked = guard.comes_to_lock(&own, LONG);
     let rate = attackers.pop().map(Actor::end).unwrap_or_default();
@@ -112,7 +115,7 @@ fn the_floor_is_flooded(place: &Place) -> Outcome {
 
 fn events_are_for_root(place: &Place) -> Outcome {
     let (own, _) = files(place, MIB, 0, 0);
-    let mut guard = Guard::start(place, "[floor]\nclean_min = \"64 MiB\"")?;
+    let mut guard = Guard::start(place, ROOMY)?;
     assert!(guard.comes_to_lock(&own, LONG), "{}", guard.log());
     assert!(Path::new("/run/plimsoll/guard.events").exists());
     held_if(!nobody_can(&["cat", "/run/plimsoll/guard.events"]), || {

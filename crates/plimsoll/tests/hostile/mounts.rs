@@ -40,7 +40,7 @@ pub(crate) const ATTACKS: &[Attack] = &[
     },
 ];
 
-const FLOOR: &str = "[floor]\nclean_min = \"64 MiB\"";
+const FLOOR: &str = "[floor]\nclean_min = \"256 MiB\"";
 
 /// A folder of the attacker's whose name is not UTF-8 and moves the cursor.
 fn point(place: &Place) -> PathBuf {
