@@ -33,6 +33,12 @@ pub enum Mechanism {
     /// The time in which a CPU reclaims is a full stall for memory; before, what a tick finds of
     /// it.
     StallsWhileReclaiming,
+    /// A CPU adds to the statistics of a control group's lists once it has more than 32 of a kind,
+    /// and reclaim decides by what was added.
+    StatsInBatches,
+    /// To send the read of any page from swap is a stall for memory; else, of one of the working
+    /// set.
+    StallsAtColdSwapIns,
     /// Reclaim that cannot go on before pages are written sleeps until they are: kswapd, and tasks
     /// between their passes. Before, kswapd sleeps for a tenth of a second whatever is written, and
     /// so does a task that got nothing (`congestion_wait`: disks of blk-mq never say that they are

@@ -250,6 +250,18 @@ pub const TABLE: &[Row] = &[
         "disassociate the pcp->high from pcp->batch, 5.14",
     ),
     does(
+        Mechanism::StatsInBatches,
+        v(4, 16),
+        to(5, 14),
+        "__mod_memcg_lruvec_state; rstat since 5.15",
+    ),
+    does(
+        Mechanism::StallsAtColdSwapIns,
+        v(5, 5),
+        to(5, 17),
+        "fix psi memory pressure error on swapins, 5.18",
+    ),
+    does(
         Mechanism::WaitsUntilWritten,
         v(5, 16),
         LAST,

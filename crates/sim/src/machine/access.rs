@@ -213,6 +213,10 @@ impl<'a> System<'a> {
                 scheduler.queue.add(WaitsFor::Disk(disk), task.entity);
                 Stop::Wait(Sleep::Io)
             }
+            Progress::NoPage(NoPage::Refault { disk }) => {
+                scheduler.queue.add(WaitsFor::Disk(disk), task.entity);
+                Stop::Wait(Sleep::Refault)
+            }
             Progress::NoPage(NoPage::Throttled { ticks }) => {
                 let now = memory.cpu.now();
                 let at = memory.cpu.clock.expiry(now, ticks);

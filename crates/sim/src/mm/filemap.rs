@@ -323,14 +323,17 @@ impl Reader<'_> {
         let Some(start) = start else { return Ok(()) };
         let offset = self.file.offset + start * PAGE;
         let mut request = Request::new(Direction::Read, offset, (end - start) * PAGE);
-        request.pages.push(self.file.pages_of(start..end));
+        let pages = self.file.pages_of(start..end);
+        let mut each = pages.clone();
+        let refaults = each.any(|page| self.memory.folios.has(page, Flag::Workingset));
+        request.pages.push(pages);
         self.memory.io.submit(
             &mut self.memory.cpu,
             &self.memory.folios,
             self.file.disk,
             request,
         );
-        self.memory.may_go_on()
+        self.memory.may_go_on(refaults)
     }
 }
 

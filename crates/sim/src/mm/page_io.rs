@@ -229,12 +229,13 @@ impl PageIo {
 
 impl Memory {
     /// Whether the task that runs may go on after it sent something, or reclaimed for what it reads
-    /// ahead.
+    /// ahead. Where it has to wait, that is a stall for memory if it refaults.
     ///
     /// # Errors
     /// It has to wait for a tag.
-    pub(crate) fn may_go_on(&mut self) -> Result<(), NoPage> {
+    pub(crate) fn may_go_on(&mut self, refaults: bool) -> Result<(), NoPage> {
         match self.io.retry(&mut self.cpu, &self.folios) {
+            Some(disk) if refaults => Err(NoPage::Refault { disk }),
             Some(disk) => Err(NoPage::Congested { disk }),
             None => Ok(()),
         }

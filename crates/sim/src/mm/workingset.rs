@@ -20,6 +20,9 @@ use crate::sched::cpu::Cpu;
 /// Bits of a shadow entry that name the group, where there are several.
 pub(crate) const GROUP_BITS: u32 = 8;
 
+/// Pages beyond which a CPU adds what it has counted (`MEMCG_CHARGE_BATCH` of those kernels).
+const STATS_BATCH: u64 = 32;
+
 /// What is remembered of a page that comes in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum History {
@@ -104,9 +107,7 @@ impl Memory {
         self.lruvecs.age_nonresident(group, 1);
         *self.cpu.count_activation(kind) += 1;
         self.groups.stat(group).count_activation(kind);
-        self.lruvecs.upwards(group, |lruvec| {
-            lruvec.activated_refaults[kind as usize] += 1
-        });
+        self.lruvecs.add_activated_refault(&self.cpu, group, kind);
         self.folios.set(page, Flag::Active);
         if workingset {
             self.folios.set(page, Flag::Workingset);
@@ -132,6 +133,20 @@ impl Folios {
 }
 
 impl Lruvecs {
+    /// Adds one to a group's activated refaults and to those of the groups above, or keeps it until
+    /// there are more (`__mod_memcg_lruvec_state`).
+    fn add_activated_refault(&mut self, cpu: &Cpu, group: usize, kind: Kind) {
+        let unadded = &mut self[group].unadded_refaults[kind as usize];
+        *unadded += 1;
+        if cpu.rules.has(Mechanism::StatsInBatches) && cpu.real(*unadded).0 <= STATS_BATCH {
+            return;
+        }
+        let added = core::mem::take(unadded);
+        self.upwards(group, |lruvec| {
+            lruvec.activated_refaults[kind as usize] += added
+        });
+    }
+
     /// The memory that a refault competes for: the active page cache, for anonymous pages all of
     /// the page cache, and with swap the anonymous pages too.
     pub(crate) fn workingset_size(
@@ -231,6 +246,23 @@ mod tests {
         memory.allocate(first, State::Reading).expect("it fits");
         memory.admit(first, history);
         (memory, first)
+    }
+
+    /// 5.14 `__mod_memcg_lruvec_state`: reclaim goes on trimming the cache for 32 refaults.
+    #[test]
+    fn before_5_15_reclaim_learns_of_activated_refaults_by_the_batch() {
+        let known = |release: &str, refaults: usize| {
+            let mut memory = Memory::with_zone(100, 1);
+            memory.cpu.rules = crate::rules::Rules::of(release);
+            for _ in 0..refaults {
+                memory
+                    .lruvecs
+                    .add_activated_refault(&memory.cpu, ROOT, Kind::File);
+            }
+            memory.lruvecs.known_refaults(&memory.cpu, ROOT)[Kind::File as usize]
+        };
+        assert_eq!([1, 32, 33, 65].map(|n| known("5.14.0", n)), [0, 0, 33, 33]);
+        assert_eq!([1, 32, 33].map(|n| known("5.15.0", n)), [1, 32, 33]);
     }
 
     #[test]

@@ -69,7 +69,9 @@ pub(crate) struct Lruvec {
     pub(crate) nonresident_age: u64,
     /// Refaults that were activated, by kind, of the groups below too.
     pub(crate) activated_refaults: [u64; 2],
-    /// The same when reclaim last looked: a change asks for deactivation.
+    /// Those of its own that a CPU has not added yet, where it adds many at a time.
+    pub(crate) unadded_refaults: [u64; 2],
+    /// The same as `activated_refaults` when reclaim last looked: a change asks for deactivation.
     pub(crate) refaults_seen: [u64; 2],
     /// The statistics as reclaim sees them where they lag.
     pub(crate) stats: Stats,

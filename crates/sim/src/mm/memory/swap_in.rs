@@ -53,7 +53,9 @@ impl Memory {
         self.groups.stat(self.cpu.current.group).pgmajfault += 1;
         pages.retain(|&(_, other)| other == page || self.read_ahead(other));
         self.send_reads(&pages);
-        self.may_go_on()
+        let refaults = self.folios.has(page, Flag::Workingset)
+            || self.cpu.rules.has(Mechanism::StallsAtColdSwapIns);
+        self.may_go_on(refaults)
     }
 
     /// A process uses a page that is there: it is mapped if it is in the swap cache alone.

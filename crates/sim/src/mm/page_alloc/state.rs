@@ -50,6 +50,9 @@ pub(crate) enum NoPage {
     OutOfMemory,
     /// Direct reclaim waits for a disk: ask again when it has done something.
     Congested { disk: usize },
+    /// The disk has to take the read of a page that reclaim should not have taken: as well, and it
+    /// is a stall for memory.
+    Refault { disk: usize },
     /// Direct reclaim finds little but what has to be written: ask again after that many ticks.
     Throttled { ticks: u64 },
     /// kswapd has just been woken, or direct reclaim has used its time slice: ask again when others
