@@ -413,6 +413,7 @@ impl Scheduler {
             self.pressure
                 .change(before, now, |doing| doing.on_cpu = false);
         }
+        self.pressure.move_to_cpu(entity, cpu, now);
         let refaulted = core::mem::take(&mut self.waits[entity].refaults);
         self.pressure.change(entity, now, |doing| {
             doing.on_cpu = true;

@@ -1,9 +1,8 @@
 //! Pressure stall information (`kernel/sched/psi.c`): the time in which tasks of a group could not
 //! get on for lack of memory, I/O or CPU.
 //!
-//! With one CPU the states are the kernel's, exactly. With several the kernel keeps them for each
-//! CPU and weighs the CPUs by how busy they are; here the share is taken by the rule that its
-//! documentation derives that from: of the CPUs that could be busy, those that are not productive.
+//! Each CPU has states of its own, by the tasks that it has or had last, and counts by how long it
+//! was not idle.
 
 mod counts;
 
@@ -39,15 +38,6 @@ pub(crate) enum Resource {
     Cpu,
 }
 
-/// How a machine counts.
-#[derive(Clone, Copy, Debug)]
-struct Rule {
-    cpus: u64,
-    /// That a CPU reclaims counts as a full stall exactly; before, up to the ticks that find it at
-    /// that (`psi_memstall_tick`).
-    sees_reclaim: bool,
-}
-
 /// States whose time a group counts: the stalls, and not being idle.
 const STATES: usize = STALLS + 1;
 const NOT_IDLE: usize = STALLS;
@@ -56,12 +46,22 @@ const FULL_OF_MEMORY: usize = Resource::Memory as usize * 2 + 1;
 /// The pressure of the system and of each control group.
 #[derive(Clone, Debug)]
 pub(crate) struct Pressure {
-    rule: Rule,
+    cpus: usize,
+    /// That a CPU reclaims counts as a full stall exactly; before, up to the ticks that find it at
+    /// that (`psi_memstall_tick`).
+    sees_reclaim: bool,
     /// Between power-on and the run's beginning: periods count from power-on.
     booted: Nanos,
     groups: Vec<Group>,
-    /// Each task's group, and what it does.
-    tasks: Vec<(usize, Doing)>,
+    tasks: Vec<Task>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Task {
+    group: usize,
+    /// The one that it has or had last.
+    cpu: usize,
+    doing: Doing,
 }
 
 /// The group of all tasks.
@@ -71,11 +71,7 @@ pub(crate) const SYSTEM: usize = 0;
 #[derive(Clone, Debug)]
 struct Group {
     pub(crate) parent: Option<usize>,
-    counts: Counts,
-    /// The time up to which it is accounted.
-    until: u64,
-    /// Time in each state since it was last collected.
-    times: [u64; STATES],
+    cpus: Vec<Cpu>,
     /// What was collected so far, and what of it the averages know.
     totals: [u64; STALLS],
     averaged: [u64; STALLS],
@@ -85,16 +81,25 @@ struct Group {
     due: u64,
 }
 
+/// The tasks of a group on one CPU (`psi_group_cpu`).
+#[derive(Clone, Debug, Default)]
+struct Cpu {
+    counts: Counts,
+    /// The time up to which it is accounted.
+    until: u64,
+    /// Time in each state since it was last collected.
+    times: [u64; STATES],
+}
+
 impl Pressure {
     /// A machine with this many CPUs, which was booted that long before time 0.
     pub(crate) fn new(cpus: u32, booted: Nanos) -> Self {
-        let mut system = Group::new(None, 0);
-        system.until = booted.0;
+        let cpus = cpus.max(1) as usize;
+        let mut system = Group::new(None, 0, cpus);
+        system.cpus.iter_mut().for_each(|cpu| cpu.until = booted.0);
         Self {
-            rule: Rule {
-                cpus: u64::from(cpus.max(1)),
-                sees_reclaim: true,
-            },
+            cpus,
+            sees_reclaim: true,
             booted,
             groups: alloc::vec![system],
             tasks: Vec::new(),
@@ -105,7 +110,7 @@ impl Pressure {
     pub(crate) fn after(boot: &Frame, uptime: Nanos, cpus: u32) -> Self {
         let mut pressure = Self::new(cpus, uptime);
         let release = boot.file("proc/sys/kernel/osrelease").unwrap_or_default();
-        pressure.rule.sees_reclaim = rules::has(release, Mechanism::StallsWhileReclaiming);
+        pressure.sees_reclaim = rules::has(release, Mechanism::StallsWhileReclaiming);
         let resources = [Resource::Memory, Resource::Io, Resource::Cpu];
         for (path, resource) in PATHS.into_iter().zip(resources) {
             let psi = boot.file(path).map(|text| Psi::parse(path, text));
@@ -133,27 +138,43 @@ impl Pressure {
     /// Adds a control group below another, or below the system.
     pub(crate) fn add_group(&mut self, parent: usize, now: Nanos) -> usize {
         let now = self.booted.0 + now.0;
-        self.groups.push(Group::new(Some(parent), now));
+        self.groups.push(Group::new(Some(parent), now, self.cpus));
         self.groups.len() - 1
     }
 
     /// Adds an idle task to a group; the tasks are numbered in the order in which they are added.
     pub(crate) fn add_task(&mut self, group: usize) {
-        self.tasks.push((group, Doing::default()));
+        self.tasks.push(Task {
+            group,
+            cpu: 0,
+            doing: Doing::default(),
+        });
     }
 
     /// Moves a task to another group.
     pub(crate) fn move_task(&mut self, task: usize, group: usize, now: Nanos) {
-        let doing = self.tasks[task].1;
+        self.take_along(task, now, |task| task.group = group);
+    }
+
+    /// A task gets this CPU.
+    pub(crate) fn move_to_cpu(&mut self, task: usize, cpu: usize, now: Nanos) {
+        if self.tasks[task].cpu != cpu {
+            self.take_along(task, now, |task| task.cpu = cpu);
+        }
+    }
+
+    /// Moves a task with what it does.
+    fn take_along(&mut self, task: usize, now: Nanos, moves: impl FnOnce(&mut Task)) {
+        let was = self.tasks[task].doing;
         self.change(task, now, |doing| *doing = Doing::default());
-        self.tasks[task].0 = group;
-        self.change(task, now, |now_doing| *now_doing = doing);
+        moves(&mut self.tasks[task]);
+        self.change(task, now, |doing| *doing = was);
     }
 
     /// Changes what a task does, in its group and in those above (`psi_task_change`).
     pub(crate) fn change(&mut self, task: usize, now: Nanos, change: impl FnOnce(&mut Doing)) {
         let now = self.booted.0 + now.0;
-        let (group, doing) = &mut self.tasks[task];
+        let Task { group, cpu, doing } = &mut self.tasks[task];
         let before = *doing;
         change(doing);
         let after = *doing;
@@ -163,9 +184,11 @@ impl Pressure {
         let mut next = Some(*group);
         while let Some(index) = next {
             let group = &mut self.groups[index];
-            group.advance(now, self.rule);
-            group.counts.remove(before);
-            group.counts.add(after);
+            group.keep_averages(now, self.sees_reclaim);
+            let cpu = &mut group.cpus[*cpu];
+            cpu.spend(now, self.sees_reclaim);
+            cpu.counts.remove(before);
+            cpu.counts.add(after);
             next = group.parent;
         }
     }
@@ -176,8 +199,8 @@ impl Pressure {
         let now = self.booted.0 + now.0;
         let is_system = group == SYSTEM;
         let group = &mut self.groups[group];
-        group.advance(now, self.rule);
-        group.collect();
+        group.keep_averages(now, self.sees_reclaim);
+        group.collect(now, self.sees_reclaim);
         group.average_if_due(now);
         let mut text = String::new();
         for (full, word) in ["some", "full"].into_iter().enumerate() {
@@ -206,12 +229,14 @@ fn write_line(text: &mut String, word: &str, averages: [u64; 3], micros: u64) {
 }
 
 impl Group {
-    fn new(parent: Option<usize>, now: u64) -> Self {
+    fn new(parent: Option<usize>, now: u64, cpus: usize) -> Self {
+        let cpu = Cpu {
+            until: now,
+            ..Cpu::default()
+        };
         Self {
             parent,
-            counts: Counts::default(),
-            until: now,
-            times: [0; STATES],
+            cpus: alloc::vec![cpu; cpus],
             totals: [0; STALLS],
             averaged: [0; STALLS],
             averages: [[0; 3]; STALLS],
@@ -226,47 +251,32 @@ impl Group {
         self.averages[state] = [stall.avg10, stall.avg60, stall.avg300].map(fixed);
     }
 
-    /// Accounts the time up to `now` (`record_times`); averages that fall due on the way are taken
-    /// by a work item, which comes with the tick after.
-    fn advance(&mut self, now: u64, rule: Rule) {
+    /// Takes the averages that fell due up to `now`: a work item does, which comes with the tick
+    /// after.
+    fn keep_averages(&mut self, now: u64, sees_reclaim: bool) {
         while self.due + JIFFY <= now {
             let worker = self.due + JIFFY;
-            self.spend(worker, rule);
-            self.collect();
+            self.collect(worker, sees_reclaim);
             self.average_if_due(worker);
         }
-        self.spend(now, rule);
     }
 
-    fn spend(&mut self, now: u64, rule: Rule) {
-        // With several CPUs a task that ran ahead on one is accounted up to there already.
-        let begun = self.until;
-        let span = now.saturating_sub(begun);
-        self.until = self.until.max(now);
-        if span == 0 || self.counts.busy() == 0 {
-            return;
-        }
-        let (mut shares, threads) = self.counts.stalled(rule.cpus);
-        if !rule.sees_reclaim {
-            let full = self.counts.stalled_but_for_reclaim(rule.cpus);
-            let seen = (now / JIFFY * JIFFY).saturating_sub(begun);
-            let reclaims = core::mem::replace(&mut shares[FULL_OF_MEMORY], full) - full;
-            self.times[FULL_OF_MEMORY] += seen * reclaims / threads;
-        }
-        for (time, share) in self.times.iter_mut().zip(shares) {
-            *time += span * share / threads;
-        }
-        self.times[NOT_IDLE] += span;
-    }
-
-    /// Adds what was spent to the totals. The kernel weighs it by the ticks in which the CPU was
-    /// not idle, so less than one is lost.
-    fn collect(&mut self) {
-        let times = core::mem::take(&mut self.times);
-        if times[NOT_IDLE] >= JIFFY {
-            for (total, time) in self.totals.iter_mut().zip(times) {
-                *total += time;
+    /// Adds what was spent up to `now` to the totals (`collect_percpu_times`). A CPU weighs by the
+    /// ticks in which it was not idle, so less than one is lost.
+    fn collect(&mut self, now: u64, sees_reclaim: bool) {
+        let mut all = 0;
+        let mut sums = [0; STALLS];
+        for cpu in &mut self.cpus {
+            cpu.spend(now, sees_reclaim);
+            let times = core::mem::take(&mut cpu.times);
+            let ticks = times[NOT_IDLE] / JIFFY;
+            all += ticks;
+            for (sum, time) in sums.iter_mut().zip(times) {
+                *sum += time * ticks;
             }
+        }
+        for (total, sum) in self.totals.iter_mut().zip(sums) {
+            *total += sum.checked_div(all).unwrap_or(0);
         }
     }
 
@@ -290,6 +300,28 @@ impl Group {
     }
 }
 
+impl Cpu {
+    /// Accounts the time up to `now` (`record_times`).
+    fn spend(&mut self, now: u64, sees_reclaim: bool) {
+        // A task that ran ahead on it may be accounted up to there already.
+        let begun = self.until;
+        let span = now.saturating_sub(begun);
+        self.until = self.until.max(now);
+        if span == 0 || self.counts.are_idle() {
+            return;
+        }
+        let stalled = self.counts.stalled();
+        for (time, _) in self.times.iter_mut().zip(stalled).filter(|(_, is)| *is) {
+            *time += span;
+        }
+        if !sees_reclaim && stalled[FULL_OF_MEMORY] && !self.counts.waits_for_memory() {
+            let seen = (now / JIFFY * JIFFY).saturating_sub(begun);
+            self.times[FULL_OF_MEMORY] -= span - seen;
+        }
+        self.times[NOT_IDLE] += span;
+    }
+}
+
 /// The average after another period, as the load averages are computed: it is rounded up while it
 /// grows.
 fn decayed(average: u64, decay: u64, new: u64) -> u64 {
@@ -301,200 +333,4 @@ fn decayed(average: u64, decay: u64, new: u64) -> u64 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const RUNNING: Doing = Doing {
-        running: true,
-        on_cpu: true,
-        iowait: false,
-        memstall: false,
-    };
-    const WAITING: Doing = Doing {
-        on_cpu: false,
-        ..RUNNING
-    };
-    const RECLAIMING: Doing = Doing {
-        memstall: true,
-        ..RUNNING
-    };
-    const READING: Doing = Doing {
-        running: false,
-        on_cpu: false,
-        iowait: true,
-        memstall: false,
-    };
-    const REFAULTING: Doing = Doing {
-        memstall: true,
-        ..READING
-    };
-    const IDLE: Doing = Doing {
-        iowait: false,
-        ..READING
-    };
-
-    /// Milliseconds in the states of memory, io and cpu: some, full of each.
-    fn totals(pressure: &mut Pressure, group: usize, at: u64) -> [u64; 6] {
-        let file = |resource| {
-            let text = pressure.text(group, resource, Nanos(at * 1_000_000));
-            let psi = Psi::parse("a pressure file", &text).expect("the kernel's format");
-            [psi.some, psi.full].map(|stall| stall.expect("both lines").total.0 / 1_000_000)
-        };
-        let files = [Resource::Memory, Resource::Io, Resource::Cpu].map(file);
-        core::array::from_fn(|index| files[index / 2][index % 2])
-    }
-
-    /// Lets tasks do things from times in milliseconds on, and reads the totals at the end.
-    fn timeline(cpus: u32, changes: &[(u64, usize, Doing)], end: u64) -> [u64; 6] {
-        let mut pressure = Pressure::new(cpus, Nanos::ZERO);
-        (0..4).for_each(|_| pressure.add_task(SYSTEM));
-        for &(at, task, doing) in changes {
-            pressure.change(task, Nanos(at * 1_000_000), |now| *now = doing);
-        }
-        totals(&mut pressure, SYSTEM, end)
-    }
-
-    #[test]
-    fn waiting_for_a_cpu_is_some_pressure_and_never_full_for_the_system() {
-        let changes = [
-            (0, 0, RUNNING),
-            (10, 1, WAITING),
-            (30, 0, IDLE),
-            (30, 1, RUNNING),
-        ];
-        assert_eq!(timeline(1, &changes, 100), [0, 0, 0, 0, 20, 0]);
-    }
-
-    #[test]
-    fn a_read_is_full_while_nobody_wants_the_cpu() {
-        let changes = [
-            (0, 0, READING),
-            (10, 1, RUNNING),
-            (25, 1, IDLE),
-            (40, 0, RUNNING),
-        ];
-        assert_eq!(timeline(1, &changes, 100), [0, 0, 40, 25, 0, 0]);
-    }
-
-    #[test]
-    fn a_refault_is_full_unless_another_task_is_productive() {
-        let changes = [
-            (0, 0, REFAULTING),
-            (10, 1, RUNNING),
-            (25, 1, IDLE),
-            (40, 0, IDLE),
-        ];
-        assert_eq!(timeline(1, &changes, 100), [40, 25, 40, 25, 0, 0]);
-    }
-
-    #[test]
-    fn the_cpu_that_reclaims_stalls_those_that_wait_for_it() {
-        let changes = [
-            (0, 0, RECLAIMING),
-            (5, 1, WAITING),
-            (20, 0, IDLE),
-            (20, 1, RUNNING),
-        ];
-        assert_eq!(timeline(1, &changes, 100), [20, 20, 0, 0, 15, 0]);
-        let stalled_but_off_the_cpu = [
-            (
-                0,
-                0,
-                Doing {
-                    memstall: true,
-                    ..WAITING
-                },
-            ),
-            (0, 1, RUNNING),
-            (30, 0, IDLE),
-        ];
-        assert_eq!(
-            timeline(1, &stalled_but_off_the_cpu, 100),
-            [30, 0, 0, 0, 30, 0]
-        );
-    }
-
-    /// Ticks come at 4 and 8 ms; some pressure is exact.
-    #[test]
-    fn before_5_13_reclaim_is_a_full_stall_up_to_the_ticks_that_find_it() {
-        let full = |from: u64, to: u64| {
-            let mut pressure = Pressure::new(1, Nanos::ZERO);
-            pressure.rule.sees_reclaim = false;
-            pressure.add_task(SYSTEM);
-            pressure.change(0, Nanos(from * 1_000_000), |doing| *doing = RECLAIMING);
-            pressure.change(0, Nanos(to * 1_000_000), |doing| *doing = RUNNING);
-            let [some, full, ..] = totals(&mut pressure, SYSTEM, 50);
-            assert_eq!(some, to - from);
-            full
-        };
-        assert_eq!([full(1, 3), full(3, 9), full(5, 7)], [0, 5, 0]);
-    }
-
-    #[test]
-    fn of_two_cpus_one_that_reclaims_is_half_of_a_full_stall() {
-        let changes = [(0, 0, RECLAIMING), (0, 1, RUNNING), (40, 0, IDLE)];
-        assert_eq!(timeline(2, &changes, 100), [20, 20, 0, 0, 0, 0]);
-    }
-
-    #[test]
-    fn a_groups_stall_is_its_parents_but_only_the_group_is_stalled_in_full() {
-        let mut pressure = Pressure::new(1, Nanos::ZERO);
-        let group = pressure.add_group(SYSTEM, Nanos::ZERO);
-        pressure.add_task(group);
-        pressure.add_task(SYSTEM);
-        pressure.change(1, Nanos::ZERO, |doing| *doing = RUNNING);
-        pressure.change(0, Nanos::ZERO, |doing| *doing = REFAULTING);
-        pressure.change(0, Nanos(20_000_000), |doing| *doing = WAITING);
-        assert_eq!(totals(&mut pressure, group, 50), [20, 20, 20, 20, 30, 30]);
-        assert_eq!(totals(&mut pressure, SYSTEM, 50), [20, 0, 20, 0, 30, 0]);
-        pressure.move_task(0, SYSTEM, Nanos(50_000_000));
-        assert_eq!(totals(&mut pressure, group, 90), [20, 20, 20, 20, 30, 30]);
-        assert_eq!(totals(&mut pressure, SYSTEM, 90), [20, 0, 20, 0, 70, 0]);
-    }
-
-    /// The figures are those of the load averages' arithmetic, by hand: 100 % for one period from 0
-    /// gives 371 / 2048 of it, then it decays by 1677 / 2048.
-    #[test]
-    fn averages_grow_and_decay_as_load_averages_do() {
-        let mut pressure = Pressure::new(1, Nanos::ZERO);
-        pressure.add_task(SYSTEM);
-        pressure.change(0, Nanos::ZERO, |doing| *doing = REFAULTING);
-        let memory = |pressure: &mut Pressure, at| {
-            let text = pressure.text(SYSTEM, Resource::Memory, Nanos(at));
-            let psi = Psi::parse("memory", &text).expect("the kernel's format");
-            let some = psi.some.expect("a line");
-            (some.avg10, some.avg60, some.avg300)
-        };
-        assert_eq!(memory(&mut pressure, PERIOD - JIFFY), (0, 0, 0));
-        assert_eq!(memory(&mut pressure, PERIOD), (1811, 327, 68));
-        pressure.change(0, Nanos(PERIOD), |doing| *doing = IDLE);
-        assert_eq!(memory(&mut pressure, 2 * PERIOD), (1483, 316, 67));
-        assert_eq!(memory(&mut pressure, 20 * PERIOD).2, 59);
-    }
-
-    #[test]
-    fn a_pressure_file_has_two_lines_and_goes_on_from_boot() {
-        let mut pressure = Pressure::new(1, Nanos(560_000_000));
-        let boot = "some avg10=0.00 avg60=0.00 avg300=0.00 total=43\n\
-                    full avg10=0.00 avg60=0.00 avg300=0.00 total=40\n";
-        let boot = Psi::parse("io", boot).expect("the kernel's format");
-        pressure.begin_with(Resource::Io, &boot);
-        pressure.add_task(SYSTEM);
-        pressure.change(0, Nanos::ZERO, |doing| *doing = READING);
-        pressure.change(0, Nanos(7_001_000), |doing| *doing = RUNNING);
-        assert_eq!(
-            pressure.text(SYSTEM, Resource::Io, Nanos(7_001_000)),
-            "some avg10=0.00 avg60=0.00 avg300=0.00 total=7044\n\
-             full avg10=0.00 avg60=0.00 avg300=0.00 total=7041\n"
-        );
-    }
-
-    #[test]
-    fn less_than_a_tick_of_work_between_two_readings_is_lost() {
-        let mut pressure = Pressure::new(1, Nanos::ZERO);
-        pressure.add_task(SYSTEM);
-        pressure.change(0, Nanos::ZERO, |doing| *doing = READING);
-        pressure.change(0, Nanos(3_900_000), |doing| *doing = IDLE);
-        assert_eq!(totals(&mut pressure, SYSTEM, 50), [0; 6]);
-    }
-}
+mod tests;

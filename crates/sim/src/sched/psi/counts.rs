@@ -1,4 +1,4 @@
-//! The tasks of a group by what they do, and which stalls that makes.
+//! The tasks of a group on one CPU by what they do, and which stalls that makes.
 
 /// What a group can be in: some and full of I/O, of memory and of the CPU.
 pub(super) const STALLS: usize = 6;
@@ -16,7 +16,7 @@ pub(crate) struct Doing {
     pub(crate) memstall: bool,
 }
 
-/// Tasks of a group by what they do.
+/// Tasks by what they do.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Counts {
     running: u64,
@@ -51,41 +51,27 @@ impl Counts {
         ]
     }
 
-    /// At least the number of tasks that are not idle, and 0 only if all are.
-    pub(super) fn busy(&self) -> u64 {
-        self.running + self.iowait + self.memstall - self.memstall_running
+    pub(super) fn are_idle(&self) -> bool {
+        self.running + self.iowait + self.memstall == 0
     }
 
-    /// For each stall how many of the CPUs that could be busy it concerns, and the number of these.
-    pub(super) fn stalled(&self, cpus: u64) -> ([u64; STALLS], u64) {
-        let threads = self.busy().min(cpus);
-        let some = |tasks: u64| tasks.min(threads);
-        let full = |tasks, productive| full(threads, tasks, productive);
-        // A CPU that reclaims gives no room to what could be productive.
-        let productive = self.running - self.memstall_running;
-        let productive = productive.min(threads.saturating_sub(self.memstall_on_cpu));
+    /// In which stalls the CPU is (`test_states`).
+    pub(super) fn stalled(&self) -> [bool; STALLS] {
         let waiting = self.running - self.on_cpu;
-        let shares = [
-            some(self.iowait),
-            full(self.iowait, self.running),
-            some(self.memstall),
-            full(self.memstall, productive),
-            some(waiting),
-            full(waiting, self.on_cpu),
-        ];
-        (shares, threads)
+        [
+            self.iowait > 0,
+            self.iowait > 0 && self.running == 0,
+            self.memstall > 0,
+            // A CPU that reclaims gives no room to what could be productive.
+            self.memstall > 0
+                && (self.running == self.memstall_running || self.memstall_on_cpu > 0),
+            waiting > 0,
+            waiting > 0 && self.on_cpu == 0,
+        ]
     }
 
-    /// The full stall for memory where a task that reclaims passes for productive.
-    pub(super) fn stalled_but_for_reclaim(&self, cpus: u64) -> u64 {
-        full(self.busy().min(cpus), self.memstall, self.running)
-    }
-}
-
-/// Of the CPUs that could be busy, those that a stall of tasks leaves without a productive one.
-fn full(threads: u64, tasks: u64, productive: u64) -> u64 {
-    match tasks {
-        0 => 0,
-        _ => threads - productive.min(threads),
+    /// Whether it is in a full stall for memory where a task that reclaims passes for productive.
+    pub(super) fn waits_for_memory(&self) -> bool {
+        self.memstall > 0 && self.running == 0
     }
 }
