@@ -407,7 +407,7 @@ mod tests {
         assert_eq!(
             refused("virtio.ko", &elf("virtio_pci", "6.1")),
             "DIR/kernel/drivers/virtio_pci.ko: it needs itself, by way of virtio_pci, virtio_ring, \
-             virtio"
+             virtio; install the kernel's modules again"
         );
         let whole = elf("", "6.1");
         for length in 0..whole.len() {

@@ -60,8 +60,10 @@ impl<'a> Tree<'a> {
         }
         if users.contains(&name) {
             let circle = users.join(", ");
-            let text = format!("{}: it needs itself, by way of {circle}", path.display());
-            return Err(BenchError::Failed(text));
+            return Err(BenchError::Failed(format!(
+                "{}: it needs itself, by way of {circle}; install the kernel's modules again",
+                path.display()
+            )));
         }
         let module = Module::read(path, purpose)?;
         self.check_release(&module, path)?;
