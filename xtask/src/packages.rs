@@ -34,14 +34,9 @@ const NEEDED: &[Needed] = &[
         purpose: "builds the disk module",
     },
     Needed {
-        file: "xz",
-        package: "xz-utils",
-        purpose: "unpacks kernel modules",
-    },
-    Needed {
         file: "zstd",
         package: "zstd",
-        purpose: "unpacks kernel modules",
+        purpose: "packs kernel modules as distributions do",
     },
     Needed {
         file: "strace",

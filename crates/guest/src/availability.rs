@@ -5,7 +5,7 @@ use guard::daemons;
 use mm::catalogue;
 use mm::settings::Setting;
 use scenario::Scenario;
-use scenario::workload::Action;
+use scenario::workload::{Action, Huge, Map};
 
 use crate::error::is_unknown;
 use crate::place::Place;
@@ -29,6 +29,7 @@ pub(crate) fn probe(scenario: &Scenario, place: &Place, recorder: &mut Recorder)
                 let tunables = daemons::tunables(*daemon).iter();
                 tunables.for_each(|tunable| probe_tunable(tunable, place, recorder));
             }
+            Action::Map(map) => probe_map(map, place, recorder),
             Action::SetCgroup { cgroup, file } => probe_file(cgroup, &file.0, place, recorder),
             Action::Reclaim {
                 cgroup, swappiness, ..
@@ -43,6 +44,19 @@ fn probe_setting(setting: &Setting, place: &Place, recorder: &mut Recorder) {
     let here = place.setting(setting);
     if is_missing(&here.tunable, place) {
         recorder.unavailable(&setting.tunable);
+    }
+}
+
+/// Kernels for real time are built without huge pages.
+fn probe_map(map: &Map, place: &Place, recorder: &mut Recorder) {
+    let asked = [
+        (map.huge == Huge::Advise, "transparent_hugepage"),
+        (map.mergeable, "ksm"),
+    ];
+    for (_, part) in asked.into_iter().filter(|(is_asked, _)| *is_asked) {
+        if !place.root.is_directory(&format!("sys/kernel/mm/{part}")) {
+            recorder.unavailable(part);
+        }
     }
 }
 

@@ -150,7 +150,11 @@ impl Drop for Region {
 fn advise(mapping: &Mapping, map: &Map) -> Result<(), Errno> {
     match map.huge {
         Huge::Advise => mapping.advise(Advice::LinuxHugepage)?,
-        Huge::Never => mapping.advise(Advice::LinuxNoHugepage)?,
+        Huge::Never => match mapping.advise(Advice::LinuxNoHugepage) {
+            // A kernel that was built without huge pages knows no advice on them.
+            Err(Errno::INVAL) => {}
+            advised => advised?,
+        },
         Huge::System | Huge::Hugetlb => {}
     }
     if map.mergeable {

@@ -126,6 +126,7 @@ impl VmBench {
     fn lay_out(&self, scenario: &Scenario, directory: &Path) -> Result<Vm, BenchError> {
         let machine = &scenario.machine;
         qemu::check(machine, self.timing)?;
+        module::check(&self.kernel, &self.modules, machine)?;
         if machine.cpus > self.cpus {
             let (most, cpus) = (self.cpus, machine.cpus);
             let text = format!("machine: {cpus} CPUs, and the bench was made for {most}");
@@ -153,6 +154,19 @@ impl VmBench {
         Ok(vm)
     }
 
+    /// A run that failed. Where no modules were found, drivers may be what it lacked.
+    fn failed(&self, why: &str) -> BenchError {
+        let hint = match self.kernel.modules {
+            Some(_) => String::new(),
+            None => format!(
+                "; no modules of Linux {} were found: where its drivers are modules, give their \
+                 folder to --modules",
+                self.kernel.release
+            ),
+        };
+        BenchError::Failed(format!("{why}{hint}"))
+    }
+
     fn initramfs(&self, scenario: &Scenario) -> Result<Vec<u8>, BenchError> {
         let clock = match self.timing {
             Timing::Virtual => b'v',
@@ -174,15 +188,7 @@ impl VmBench {
         if let Some(traced) = &self.traced {
             archive.file("plimsoll/tracepoints", traced.orders().as_bytes());
         }
-        let mut order = String::new();
-        for module in module::wanted_by(&self.modules, &scenario.machine) {
-            archive.file(
-                &format!("plimsoll/modules/{}", module.name),
-                &module.content()?,
-            );
-            order += &module.order_line(&scenario.machine);
-        }
-        archive.file("plimsoll/modules.order", order.as_bytes());
+        module::pack(&self.modules, &scenario.machine, &mut archive);
         Ok(archive.finish())
     }
 }
@@ -251,7 +257,7 @@ impl Bench for VmBench {
         };
         let end = process::run(&guest, &mut |news| progress(named(news, &names)))?;
         let mut capture = outcome(outbox::read(&vm.outbox)?, &end).map_err(|why| match why {
-            BenchError::Failed(why) => BenchError::Failed(names.in_text(&why)),
+            BenchError::Failed(why) => self.failed(&names.in_text(&why)),
             other => other,
         })?;
         names.give_back(&mut capture);

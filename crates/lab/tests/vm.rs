@@ -1,5 +1,7 @@
 //! The VM bench on stock kernels. Each test boots real VMs, so it takes from seconds to a minute.
 
+#[path = "vm/distribution.rs"]
+mod distribution;
 #[path = "vm/looking.rs"]
 mod looking;
 #[path = "vm/machine.rs"]

@@ -55,6 +55,15 @@ pub fn loaded(head: &[u8]) -> Option<u64> {
     loaded.map(|segment| segment.end).max()
 }
 
+/// Offset behind the section table of a file that begins so, which a build puts last; `None` where
+/// it is no such file.
+#[must_use]
+pub fn sections_end(head: &[u8]) -> Option<u64> {
+    let (size, count) = (u16_at(head, 58)?, u16_at(head, 60)?);
+    let table = u64_at(head, 40).filter(|_| is_elf(head))?;
+    table.checked_add(u64::from(size) * u64::from(count))
+}
+
 fn is_elf(head: &[u8]) -> bool {
     head.starts_with(b"\x7fELF\x02\x01")
 }
@@ -93,5 +102,19 @@ mod tests {
         head[64 + 32..64 + 40].fill(0xff);
         assert_eq!(loaded(&head), None, "it ends nowhere");
         assert_eq!(loaded(b"#!/bin/sh\n"), None);
+    }
+
+    #[test]
+    fn the_section_table_ends_a_module() {
+        let mut head = vec![0; 64];
+        head[..6].copy_from_slice(b"\x7fELF\x02\x01");
+        (head[41], head[58], head[60]) = (1, 64, 3);
+        assert_eq!(sections_end(&head), Some(0x100 + 3 * 64));
+        for length in 0..62 {
+            assert_eq!(sections_end(&head[..length]), None, "{length}");
+        }
+        head[40..48].fill(0xff);
+        assert_eq!(sections_end(&head), None, "it ends nowhere");
+        assert_eq!(sections_end(&[0; 64]), None);
     }
 }

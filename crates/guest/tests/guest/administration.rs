@@ -9,7 +9,7 @@ use plimsoll_guest as guest;
 use plimsoll_guest::{ERROR, Prepared, Recorder, SKIPPED};
 use scenario::Scenario;
 use scenario::outcome::UNAVAILABLE;
-use scenario::workload::{Action, Cgroup, Until};
+use scenario::workload::{Action, Cgroup, Huge, Map, Until};
 
 use crate::bench::*;
 
@@ -111,6 +111,24 @@ fn a_setting_under_test_that_the_kernel_lacks_is_noted_and_nothing_is_written() 
         let expected = (note.to_owned(), "60".to_owned());
         assert_eq!(lacking(&asked, &Bench::new()), expected);
     }
+}
+
+#[test]
+fn memory_that_the_kernel_was_built_without_is_noted() {
+    let asked = Map {
+        huge: Huge::Advise,
+        mergeable: true,
+        ..map("heap", Bytes(1 << 20))
+    };
+    let asked = scenario(vec![at_once("heap", vec![step(Action::Map(asked))])]);
+    let bench = Bench::new();
+    let note = "transparent_hugepage\nksm\n";
+    assert_eq!(lacking(&asked, &bench).0, note);
+    for part in ["transparent_hugepage", "ksm"] {
+        let folder = bench.place.root.join("sys/kernel/mm").join(part);
+        fs::create_dir_all(folder).expect("a folder");
+    }
+    assert_eq!(lacking(&asked, &bench).0, "");
 }
 
 #[test]

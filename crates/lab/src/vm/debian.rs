@@ -304,16 +304,9 @@ impl Debian {
     }
 
     fn add_modules(&self, boot: &Boot, archive: &mut Archive) -> Result<(), BenchError> {
-        let mut order = String::new();
-        for module in module::wanted_by(&self.modules, &machine()) {
-            let path = format!("plimsoll/modules/{}", module.name);
-            archive.file(&path, &module.content()?);
-            order += &module.order_line(&machine());
-        }
-        archive.file("plimsoll/modules.order", order.as_bytes());
+        module::pack(&self.modules, &machine(), archive);
         for module in self.watchdog(boot)? {
-            let path = format!("plimsoll/modules/{}", module.name);
-            archive.file(&path, &module.content()?);
+            module.pack(archive);
         }
         Ok(())
     }

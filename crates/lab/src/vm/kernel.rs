@@ -2,13 +2,14 @@
 
 use std::convert::Infallible;
 use std::fs;
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use files::named;
 use mm::stock::Stock;
 
-use super::failed::failed;
 use super::options::VmOptions;
 use super::packages;
 use answer::bench::{BenchError, Progress};
@@ -17,10 +18,10 @@ use answer::machine::DEFAULT_KERNEL;
 /// A kernel's image has some 10 MiB; a larger file is something else.
 const MOST_BYTES: u64 = 256 << 20;
 
-/// What `--kernel` takes.
+/// What `--kernel` takes beside `host`.
 fn others() -> String {
     let names: Vec<&str> = Stock::spellings().collect();
-    format!("say host, {} or the path of an image", names.join(", "))
+    format!("{} or the path of an image", names.join(", "))
 }
 
 /// A kernel as a user names it.
@@ -120,11 +121,31 @@ fn still_of(row: &Stock, kernel: Kernel) -> Result<Kernel, BenchError> {
 
 fn of_this_machine() -> Result<Kernel, BenchError> {
     let uname = rustix::system::uname();
-    let release = uname.release().to_string_lossy();
-    let image = PathBuf::from(format!("/boot/vmlinuz-{release}"));
-    found(image, Path::new("/")).map_err(|error| {
-        BenchError::Unavailable(format!("this machine's kernel: {error}; {}", others()))
-    })
+    of_a_host(&uname.release().to_string_lossy(), Path::new("/"))
+}
+
+/// The running kernel of a host: distributions have the image in one of three places. One that may
+/// not be read says more than those that are not there.
+fn of_a_host(release: &str, root: &Path) -> Result<Kernel, BenchError> {
+    let places = [
+        format!("boot/vmlinuz-{release}"),
+        format!("usr/lib/modules/{release}/vmlinuz"),
+        format!("lib/modules/{release}/vmlinuz"),
+    ];
+    let places = places.map(|place| root.join(place));
+    let mut why = None;
+    for image in &places {
+        match named::read(image, MOST_BYTES) {
+            Ok(bytes) => return found(image, &bytes),
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            Err(error) => why = why.or_else(|| Some(unreadable(image, &error))),
+        }
+    }
+    Err(why.unwrap_or_else(|| {
+        let places = places.map(|place| place.display().to_string()).join(", ");
+        let text = format!("this machine's kernel: no image of Linux {release} in {places}");
+        BenchError::Unavailable(format!("{text}; say {}", others()))
+    }))
 }
 
 /// The kernel of unpacked packages: one image in `boot`, or since 7.0 beside its modules.
@@ -136,7 +157,7 @@ fn under(root: &Path) -> Result<Kernel, BenchError> {
         .chain(releases.map(|entry| entry.path()));
     let image = places.into_iter().find_map(|place| image_in(&place));
     let missing = || BenchError::Failed(format!("{}: no vmlinuz in it", root.display()));
-    found(image.ok_or_else(missing)?, root)
+    named(&image.ok_or_else(missing)?)
 }
 
 fn image_in(folder: &Path) -> Option<PathBuf> {
@@ -151,52 +172,66 @@ fn image_in(folder: &Path) -> Option<PathBuf> {
     paths.find(is_image)
 }
 
-/// An image anywhere; in a `boot` directory, its modules are looked for beside that.
+/// An image anywhere.
 fn named(path: &Path) -> Result<Kernel, BenchError> {
-    if !path.exists() {
-        let text = format!("kernel {}: no such file; {}", path.display(), others());
-        return Err(BenchError::Unavailable(text));
-    }
-    if path.is_dir() {
-        let text = format!("kernel {}: a directory; {}", path.display(), others());
-        return Err(BenchError::Unavailable(text));
-    }
-    let root = path
-        .parent()
-        .and_then(Path::parent)
-        .unwrap_or(Path::new("/"));
-    let kernel = found(path.to_owned(), root)?;
-    match kernel.modules {
-        Some(_) => Ok(kernel),
-        None => found(path.to_owned(), Path::new("/")),
-    }
+    let bytes = named::read(path, MOST_BYTES).map_err(|error| unreadable(path, &error))?;
+    found(path, &bytes)
 }
 
-fn found(image: PathBuf, root: &Path) -> Result<Kernel, BenchError> {
-    let bytes = named::read(&image, MOST_BYTES).map_err(|error| failed(&image, &error))?;
-    let (release, build) = version(&bytes).ok_or_else(|| {
-        let text = format!(
-            "{}: not a kernel image for x86 (a bzImage); {}",
-            image.display(),
-            others()
-        );
+/// Why an image cannot be read. Some distributions let only root read theirs.
+fn unreadable(image: &Path, error: &io::Error) -> BenchError {
+    let way_out = match error.kind() {
+        ErrorKind::PermissionDenied => {
+            "as root copy it to where you may read it, and give the copy's path to --kernel".into()
+        }
+        _ => format!("say host, {}", others()),
+    };
+    let why = match error.kind() {
+        ErrorKind::NotFound => "no such file".into(),
+        ErrorKind::PermissionDenied => may_not_read(image),
+        _ => error.to_string(),
+    };
+    BenchError::Unavailable(format!("kernel {}: {why}; {way_out}", image.display()))
+}
+
+/// Whose the image is and what its mode allows, as far as its folder may be searched.
+fn may_not_read(image: &Path) -> String {
+    fs::metadata(image).map_or_else(
+        |_| "you may not search its folder".into(),
+        |it| {
+            let (mode, owner) = (it.mode() & 0o777, it.uid());
+            format!("you may not read it (mode {mode:03o}, of user {owner})")
+        },
+    )
+}
+
+/// The kernel of an image, and what belongs to it: below the root that the image lies in, or below
+/// that of this machine.
+fn found(image: &Path, bytes: &[u8]) -> Result<Kernel, BenchError> {
+    let unfit = |what: &str| {
+        let text = format!("kernel {}: {what}; say host, {}", image.display(), others());
         BenchError::Unavailable(text)
-    })?;
-    let places = ["lib/modules", "usr/lib/modules"].map(|place| root.join(place).join(&release));
-    let modules = places.into_iter().find_map(directory);
-    let built_in_place = directory(
-        root.join("usr/src")
-            .join(format!("linux-headers-{release}")),
-    );
-    let installed = modules
-        .as_ref()
-        .and_then(|modules| directory(modules.join("build")));
+    };
+    let version = version(bytes);
+    let (release, build) = version.ok_or_else(|| unfit("not an image for x86 (a bzImage)"))?;
+    if (bytes.len() as u64) < length(bytes) {
+        return Err(unfit("the image is cut short"));
+    }
+    // The nearest root, and this machine's last.
+    let place = fs::canonicalize(image).unwrap_or_else(|_| image.to_owned());
+    let below = |paths: &[String]| {
+        let mut roots = place.ancestors().skip(1);
+        roots.find_map(|root| paths.iter().find_map(|path| directory(root.join(path))))
+    };
+    let modules = below(&["lib", "usr/lib"].map(|lib| format!("{lib}/modules/{release}")));
+    let headers = below(&[format!("usr/src/linux-headers-{release}")]);
+    let built = modules.as_ref().map(|modules| modules.join("build"));
     Ok(Kernel {
+        headers: headers.or_else(|| directory(built?)),
         release,
         build,
-        image,
+        image: image.to_owned(),
         modules,
-        headers: built_in_place.or(installed),
     })
 }
 
@@ -219,12 +254,25 @@ fn version(image: &[u8]) -> Option<(String, String)> {
     plausible.then(|| (release.to_owned(), build.to_owned()))
 }
 
+/// The bytes of an image by its header: the first part in sectors, the other in units of 16 bytes
+/// (`setup_sects` and `syssize` in the same document). A signature may follow.
+fn length(image: &[u8]) -> u64 {
+    let sectors = match image[0x1f1] {
+        0 => 4,
+        sectors => u64::from(sectors),
+    };
+    let size = image[0x1f4..0x1f8].try_into().map_or(0, u32::from_le_bytes);
+    (sectors + 1) * 512 + u64::from(size) * 16
+}
+
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
     use super::*;
 
     fn image(text: &[u8]) -> Vec<u8> {
-        let mut bytes = vec![0; 0x400];
+        let mut bytes = vec![0; 5 * 512];
         bytes[0x202..0x206].copy_from_slice(b"HdrS");
         bytes[0x20e..0x210].copy_from_slice(&0x100_u16.to_le_bytes());
         bytes[0x300..0x300 + text.len()].copy_from_slice(text);
@@ -278,32 +326,110 @@ mod tests {
         assert_eq!(error, expected);
     }
 
-    #[test]
-    fn modules_and_headers_lie_beside_the_image() {
+    /// A root with the image at this path, and with modules and headers of its release.
+    fn root(image_at: &str, modules: &str) -> (tempfile::TempDir, Kernel) {
         let root = tempfile::tempdir().unwrap();
-        let modules = root.path().join("lib/modules/6.1.0-56");
-        let headers = root.path().join("usr/src/linux-headers-6.1.0-56");
-        for directory in [&modules, &headers, &root.path().join("boot")] {
+        let at = |path: &str| root.path().join(path);
+        let image_at = at(image_at);
+        let (modules, headers) = (at(modules), at("usr/src/linux-headers-6.1.0-56"));
+        for directory in [&modules, &headers, &image_at.parent().unwrap().to_owned()] {
             fs::create_dir_all(directory).unwrap();
         }
-        let path = root.path().join("boot/vmlinuz-6.1.0-56");
-        fs::write(&path, image(b"6.1.0-56 (x)")).unwrap();
-        let kernel = named(&path).unwrap();
-        assert_eq!(kernel, under(root.path()).unwrap());
-        assert_eq!(
-            (kernel.modules, kernel.headers),
-            (Some(modules), Some(headers))
+        fs::write(&image_at, image(b"6.1.0-56 (x)")).unwrap();
+        let expected = Kernel {
+            release: "6.1.0-56".into(),
+            build: "(x)".into(),
+            image: image_at,
+            modules: Some(modules),
+            headers: Some(headers),
+        };
+        (root, expected)
+    }
+
+    const DEBIAN: [&str; 2] = ["boot/vmlinuz-6.1.0-56", "lib/modules/6.1.0-56"];
+    const FEDORA: [&str; 2] = [
+        "usr/lib/modules/6.1.0-56/vmlinuz",
+        "usr/lib/modules/6.1.0-56",
+    ];
+
+    #[test]
+    fn modules_and_headers_lie_below_the_root_of_the_image() {
+        for [image, modules] in [DEBIAN, FEDORA] {
+            let (root, expected) = root(image, modules);
+            assert_eq!(named(&expected.image).unwrap(), expected);
+            assert_eq!(under(root.path()).unwrap(), expected);
+            assert_eq!(of_a_host("6.1.0-56", root.path()).unwrap(), expected);
+        }
+    }
+
+    #[test]
+    fn an_image_in_a_folder_of_a_root_and_a_link_to_it_have_the_modules_of_that_root() {
+        let (root, kernel) = root("boot/efi/6.1.0-56/linux", DEBIAN[1]);
+        assert_eq!(named(&kernel.image).unwrap(), kernel);
+        let link = tempfile::tempdir().unwrap().path().join("vmlinuz");
+        fs::create_dir_all(link.parent().unwrap()).unwrap();
+        std::os::unix::fs::symlink(&kernel.image, &link).unwrap();
+        let modules = named(&link).unwrap().modules;
+        fs::remove_dir_all(link.parent().unwrap()).unwrap();
+        assert_eq!(modules, kernel.modules);
+        drop(root);
+    }
+
+    #[test]
+    fn a_host_without_an_image_hears_where_it_was_looked_for() {
+        let root = tempfile::tempdir().unwrap();
+        let error = of_a_host("6.1", root.path()).unwrap_err().to_string();
+        let at = |path: &str| root.path().join(path).display().to_string();
+        let places = ["boot/vmlinuz-6.1", "usr/lib/modules/6.1/vmlinuz"].map(at);
+        let what = format!("no image of Linux 6.1 in {}, ", places.join(", "));
+        assert!(error.contains(&what), "{error}");
+        assert!(error.ends_with(&others()), "{error}");
+    }
+
+    #[test]
+    fn an_image_that_may_not_be_read_is_told_with_its_mode() {
+        let (_root, kernel) = root(DEBIAN[0], DEBIAN[1]);
+        let owner = fs::metadata(&kernel.image).unwrap().uid();
+        fs::set_permissions(&kernel.image, fs::Permissions::from_mode(0o600)).unwrap();
+        let error = unreadable(&kernel.image, &ErrorKind::PermissionDenied.into()).to_string();
+        let expected = format!(
+            "kernel {}: you may not read it (mode 600, of user {owner}); as root copy it to where \
+             you may read it, and give the copy's path to --kernel",
+            kernel.image.display()
         );
+        assert_eq!(error, expected);
+    }
+
+    #[test]
+    fn an_image_cut_short_is_refused() {
+        let (_root, kernel) = root(DEBIAN[0], DEBIAN[1]);
+        let whole = fs::read(&kernel.image).unwrap();
+        for length in [whole.len() - 1, 0x400] {
+            fs::write(&kernel.image, &whole[..length]).unwrap();
+            let error = named(&kernel.image).unwrap_err().to_string();
+            assert!(
+                error.contains(": the image is cut short; say host"),
+                "{error}"
+            );
+        }
+        for length in 0..0x310 {
+            fs::write(&kernel.image, &whole[..length]).unwrap();
+            named(&kernel.image).unwrap_err();
+        }
     }
 
     #[test]
     fn what_is_no_kernel_is_refused_in_one_line() {
-        let error = named(Path::new("6.5")).unwrap_err().to_string();
-        assert_eq!(error, format!("kernel 6.5: no such file; {}", others()));
-        let error = named(Path::new("/bin")).unwrap_err().to_string();
-        assert_eq!(error, format!("kernel /bin: a directory; {}", others()));
-        let error = named(Path::new("/bin/sh")).unwrap_err().to_string();
-        let what = "/bin/sh: not a kernel image for x86 (a bzImage)";
-        assert_eq!(error, format!("{what}; {}", others()));
+        let error = |path: &str| named(Path::new(path)).unwrap_err().to_string();
+        for (path, why) in [
+            ("6.5", "no such file"),
+            ("/bin", "is a directory"),
+            ("/bin/sh", "not an image for x86 (a bzImage)"),
+        ] {
+            assert_eq!(
+                error(path),
+                format!("kernel {path}: {why}; say host, {}", others())
+            );
+        }
     }
 }

@@ -50,7 +50,11 @@ fn problem(qemu: &Path, kernel: &Kernel, cache: &Path) -> Result<Option<String>,
         &mut |_| (),
     )?;
     // Without an initramfs a kernel that works panics, for want of a root.
-    Ok((!end.panicked()).then(|| end.without_outcome()))
+    Ok(match end {
+        end if end.panicked() => None,
+        end if end.was_stopped() => Some(format!("no guest boots in {} s", DEADLINE.as_secs())),
+        end => Some(end.without_outcome()),
+    })
 }
 
 fn arguments(kernel: &Kernel, console: &Path) -> Vec<String> {

@@ -1,20 +1,24 @@
 //! Kernel modules that the guest loads, in their order.
 
-use std::collections::BTreeMap;
+mod tree;
+
 use std::fs;
 use std::io::{self, Read as _};
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
 
+use mm::elf;
 use mm::units::{Bytes, Nanos};
-use scenario::machine::{Disk, Machine, SwapBacking};
+use scenario::machine::{Disk, Machine, Swap, SwapBacking};
+use unpack::packed::{self, Left};
 
 use super::failed::failed;
+use super::initramfs::Archive;
 use super::kernel::Kernel;
+use super::outbox;
 use super::qemu::Timing;
 use super::source::{self, Source};
-use super::{outbox, tools};
 use answer::bench::{BenchError, Progress};
+use tree::{Tree, plain_name};
 
 /// No module is larger when it is unpacked.
 const MOST_BYTES: u64 = 64 << 20;
@@ -24,7 +28,8 @@ const MOST_BYTES: u64 = 64 << 20;
 pub(super) struct Module {
     /// File name in the guest: `mq-deadline.ko`.
     pub name: String,
-    path: PathBuf,
+    /// As the kernel loads it, not compressed.
+    pub content: Vec<u8>,
     purpose: Purpose,
 }
 
@@ -38,28 +43,38 @@ enum Purpose {
     Disks,
 }
 
+/// Whether a kernel may lack it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Need {
+    Always,
+    IfThere,
+}
+
 /// What the guest may need, where the kernel has it as a module. A kernel without its modules at
 /// hand is taken to have all of it built in.
 ///
 /// # Errors
-/// Those of reading the modules.
+/// Those of reading the modules, and that the kernel lacks a driver that every machine needs.
 pub(super) fn of_the_kernel(kernel: &Kernel, timing: Timing) -> Result<Vec<Module>, BenchError> {
-    let Some(directory) = &kernel.modules else {
+    let Some(tree) = Tree::of(kernel)? else {
         return Ok(Vec::new());
     };
     let mut wanted = vec![
-        ("mq-deadline", Purpose::Machine),
-        ("ext4", Purpose::Machine),
+        ("mq-deadline", Purpose::Machine, Need::IfThere),
+        ("ext4", Purpose::Machine, Need::Always),
+        // ext4 asks for it when a disk is mounted, so it does not stand in its dependencies.
+        ("crc32c_generic", Purpose::Machine, Need::IfThere),
     ];
-    wanted.push(("crc32c_generic", Purpose::Machine));
     if let Timing::Wall(_) = timing {
-        wanted.extend(["virtio_pci", "virtio_blk"].map(|name| (name, Purpose::Machine)));
+        let disks = ["virtio_pci", "virtio_blk"];
+        wanted.extend(disks.map(|name| (name, Purpose::Machine, Need::Always)));
     }
-    wanted.extend(["zram", "lzo-rle"].map(|name| (name, Purpose::Zram)));
-    let files = files(&directory.join("kernel"))?;
+    wanted.extend(["zram", "lzo-rle"].map(|name| (name, Purpose::Zram, Need::IfThere)));
     let mut modules = Vec::new();
-    for (name, purpose) in wanted {
-        add(&mut modules, &files, &normal(name), purpose)?;
+    for (name, purpose, need) in wanted {
+        if need == Need::Always || tree.has(name) {
+            tree.add(name, purpose, &[], &mut modules)?;
+        }
     }
     Ok(modules)
 }
@@ -84,23 +99,46 @@ pub(super) fn named(kernel: &Kernel, name: &str) -> Result<Vec<Module>, BenchErr
 /// Those of reading the modules.
 pub(super) fn if_modular(kernel: &Kernel, name: &str) -> Result<Vec<Module>, BenchError> {
     let mut modules = Vec::new();
-    if let Some(directory) = &kernel.modules {
-        let files = files(&directory.join("kernel"))?;
-        add(&mut modules, &files, &normal(name), Purpose::Machine)?;
+    if let Some(tree) = Tree::of(kernel)?.filter(|tree| tree.has(name)) {
+        tree.add(name, Purpose::Machine, &[], &mut modules)?;
     }
     Ok(modules)
 }
 
-/// The modules for one machine.
-pub(super) fn wanted_by<'a>(
-    modules: &'a [Module],
+/// Refuses a machine whose swap the kernel has no driver for.
+///
+/// # Errors
+/// What the kernel lacks, and the way out.
+pub(super) fn check(
+    kernel: &Kernel,
+    modules: &[Module],
     machine: &Machine,
-) -> impl Iterator<Item = &'a Module> {
-    let is_zram = |swap: &scenario::machine::Swap| matches!(swap.backing, SwapBacking::Zram { .. });
-    let zram = machine.swaps.iter().any(is_zram);
-    modules
-        .iter()
-        .filter(move |module| zram || module.purpose != Purpose::Zram)
+) -> Result<(), BenchError> {
+    let has = || modules.iter().any(|module| module.purpose == Purpose::Zram);
+    match Tree::of(kernel)? {
+        Some(tree) if has_zram(machine) && !has() => tree.built_in("zram"),
+        _ => Ok(()),
+    }
+}
+
+fn has_zram(machine: &Machine) -> bool {
+    let is_zram = |swap: &Swap| matches!(swap.backing, SwapBacking::Zram { .. });
+    machine.swaps.iter().any(is_zram)
+}
+
+/// Packs the modules for one machine, and in which order they are loaded.
+pub(super) fn pack<'a>(
+    modules: impl IntoIterator<Item = &'a Module>,
+    machine: &Machine,
+    archive: &mut Archive,
+) {
+    let mut order = String::new();
+    let wanted = |module: &&Module| has_zram(machine) || module.purpose != Purpose::Zram;
+    for module in modules.into_iter().filter(wanted) {
+        module.pack(archive);
+        order += &module.order_line(machine);
+    }
+    archive.file("plimsoll/modules.order", order.as_bytes());
 }
 
 /// The disk module for this kernel, built unless it was built before.
@@ -135,48 +173,37 @@ fn built(
     cache: &Path,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Module, BenchError> {
-    let path = source.built(kernel, cache, progress)?;
-    Ok(Module {
-        name: plain_name(&path),
-        path,
-        purpose,
-    })
+    Module::read(&source.built(kernel, cache, progress)?, purpose)
 }
 
 impl Module {
-    /// The module as the kernel loads it, not compressed.
-    pub(super) fn content(&self) -> Result<Vec<u8>, BenchError> {
-        let bytes = fs::read(&self.path).map_err(|error| failed(&self.path, &error))?;
-        let pipe = |program, package| {
-            let mut command = Command::new(tools::find(program, package)?);
-            tools::run_with_input(command.arg("-dc"), &bytes)
-        };
-        match self
-            .path
-            .extension()
-            .and_then(|extension| extension.to_str())
-        {
-            Some("xz") => pipe("xz", "xz-utils"),
-            Some("zst") => pipe("zstd", "zstd"),
-            Some("gz") => {
-                let mut plain = Vec::new();
-                let read = flate2::read::GzDecoder::new(&bytes[..])
-                    .take(MOST_BYTES)
-                    .read_to_end(&mut plain);
-                match read.map_err(|error| failed(&self.path, &error))? as u64 {
-                    MOST_BYTES => {
-                        let error = io::Error::other("too large for a kernel module");
-                        Err(failed(&self.path, &error))
-                    }
-                    _ => Ok(plain),
-                }
-            }
-            _ => Ok(bytes),
-        }
+    /// Reads and unpacks it.
+    fn read(path: &Path, purpose: Purpose) -> Result<Self, BenchError> {
+        let bytes = fs::read(path).map_err(|error| failed(path, &error))?;
+        let whole = plain(&bytes).and_then(|content| match elf::sections_end(&content) {
+            Some(end) if end <= content.len() as u64 => Ok(content),
+            _ => Err(io::Error::other("not a whole kernel module")),
+        });
+        let content = whole.map_err(|error| {
+            let path = path.display();
+            BenchError::Failed(format!(
+                "{path}: {error}; install the kernel's modules again"
+            ))
+        })?;
+        Ok(Self {
+            name: plain_name(path),
+            content,
+            purpose,
+        })
+    }
+
+    /// Packs it for the guest.
+    pub(super) fn pack(&self, archive: &mut Archive) {
+        archive.file(&format!("plimsoll/modules/{}", self.name), &self.content);
     }
 
     /// Its line of `modules.order`: the name, then the parameters.
-    pub(super) fn order_line(&self, machine: &Machine) -> String {
+    fn order_line(&self, machine: &Machine) -> String {
         match self.purpose {
             Purpose::Disks => format!("{} {}\n", self.name, parameters(&machine.disks)),
             Purpose::Machine | Purpose::Zram => format!("{}\n", self.name),
@@ -215,78 +242,12 @@ fn parameters(disks: &[Disk]) -> String {
     .join(" ")
 }
 
-/// Adds a module behind those it depends on; one that is not there is built in.
-fn add(
-    modules: &mut Vec<Module>,
-    files: &BTreeMap<String, PathBuf>,
-    name: &str,
-    purpose: Purpose,
-) -> Result<(), BenchError> {
-    let Some(path) = files.get(name) else {
-        return Ok(());
-    };
-    if modules.iter().any(|module| &module.path == path) {
-        return Ok(());
-    }
-    let module = Module {
-        name: plain_name(path),
-        path: path.clone(),
-        purpose,
-    };
-    for dependency in dependencies(&module.content()?) {
-        add(modules, files, &normal(&dependency), purpose)?;
-    }
-    modules.push(module);
-    Ok(())
-}
-
-/// The modules in a tree by their normal names.
-fn files(directory: &Path) -> Result<BTreeMap<String, PathBuf>, BenchError> {
-    let mut files = BTreeMap::new();
-    let mut pending = vec![directory.to_owned()];
-    while let Some(directory) = pending.pop() {
-        let entries = fs::read_dir(&directory).map_err(|error| failed(&directory, &error))?;
-        for entry in entries.flatten() {
-            let path = entry.path();
-            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-                pending.push(path);
-            } else if let Some(name) = plain_name(&path).strip_suffix(".ko") {
-                files.insert(normal(name), path);
-            }
-        }
-    }
-    Ok(files)
-}
-
-/// The kernel takes `-` and `_` in a module's name for the same.
-fn normal(name: &str) -> String {
-    name.replace('-', "_")
-}
-
-/// The file's name without the ending of a compression.
-fn plain_name(path: &Path) -> String {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    match name.split_once(".ko") {
-        Some((stem, _)) => format!("{stem}.ko"),
-        None => name.into_owned(),
-    }
-}
-
-/// The names in a module's own note of what it depends on, `depends=a,b`.
-fn dependencies(module: &[u8]) -> Vec<String> {
-    let mark = b"\0depends=";
-    let Some(at) = module.windows(mark.len()).position(|window| window == mark) else {
-        return Vec::new();
-    };
-    let list = module[at + mark.len()..]
-        .split(|byte| *byte == 0)
-        .next()
-        .unwrap_or_default();
-    let list = String::from_utf8_lossy(list);
-    list.split(',')
-        .filter(|name| !name.is_empty())
-        .map(str::to_owned)
-        .collect()
+/// The module behind its compression, if there is one.
+fn plain(bytes: &[u8]) -> io::Result<Vec<u8>> {
+    let (mut whole, _) = packed::open(Box::new(bytes), &Left::of(MOST_BYTES))?;
+    let mut plain = Vec::new();
+    whole.read_to_end(&mut plain)?;
+    Ok(plain)
 }
 
 #[cfg(test)]
@@ -294,32 +255,69 @@ mod tests {
     use super::*;
     use crate::vm::qemu::Accelerator;
 
+    /// A module as far as it is looked at: its section table would lie at its end.
+    fn elf(depends: &str, release: &str) -> Vec<u8> {
+        let mut bytes = vec![0; 64];
+        bytes[..6].copy_from_slice(b"\x7fELF\x02\x01");
+        let notes = format!("\0license=GPL\0depends={depends}\0vermagic={release} SMP\0");
+        bytes.extend_from_slice(notes.as_bytes());
+        let length = bytes.len() as u64;
+        bytes[40..48].copy_from_slice(&length.to_le_bytes());
+        bytes
+    }
+
+    fn put(kernel: &Kernel, name: &str, content: &[u8]) {
+        let folder = kernel.modules.as_ref().expect("its folder");
+        fs::write(folder.join("kernel/drivers").join(name), content).unwrap();
+    }
+
     fn kernel(root: &Path) -> Kernel {
         let modules = root.join("lib/modules/6.1");
-        let block = modules.join("kernel/drivers");
-        fs::create_dir_all(&block).unwrap();
-        let module = |name: &str, depends: &str| {
-            let text = format!("\x7fELF\0license=GPL\0depends={depends}\0name=x\0");
-            fs::write(block.join(name), text).unwrap();
-        };
-        module("virtio_blk.ko", "virtio,virtio_ring");
-        module("virtio_pci.ko", "virtio_ring");
-        module("virtio_ring.ko", "virtio");
-        module("virtio.ko", "");
-        module("mq-deadline.ko", "");
-        module("zram.ko", "zs-malloc");
-        module("zs_malloc.ko", "");
-        let image = root.join("boot/vmlinuz");
-        Kernel {
+        fs::create_dir_all(modules.join("kernel/drivers")).unwrap();
+        let built_in = "kernel/fs/ext4/ext4.ko\nkernel/crypto/crc16.ko\n";
+        fs::write(modules.join("modules.builtin"), built_in).unwrap();
+        let kernel = Kernel {
             release: "6.1".into(),
             build: String::new(),
-            image,
+            image: root.join("boot/vmlinuz"),
             modules: Some(modules),
             headers: None,
+        };
+        for (name, depends) in [
+            ("virtio_blk.ko", "virtio,virtio_ring"),
+            ("virtio_pci.ko", "virtio_ring"),
+            ("virtio_ring.ko", "virtio"),
+            ("virtio.ko", "crc16"),
+            ("mq-deadline.ko", ""),
+            ("zram.ko", "zs-malloc"),
+            ("zs_malloc.ko", ""),
+        ] {
+            put(&kernel, name, &elf(depends, "6.1"));
+        }
+        kernel
+    }
+
+    const WALL: Timing = Timing::Wall(Accelerator::Tcg);
+
+    /// Why a kernel is refused whose module `virtio` is this file.
+    fn refused(name: &str, content: &[u8]) -> String {
+        let root = tempfile::tempdir().unwrap();
+        let kernel = kernel(root.path());
+        let folder = kernel.modules.clone().expect("its folder");
+        fs::remove_file(folder.join("kernel/drivers/virtio.ko")).unwrap();
+        put(&kernel, name, content);
+        let error = of_the_kernel(&kernel, WALL).unwrap_err().to_string();
+        error.replace(&folder.display().to_string(), "DIR")
+    }
+
+    fn zram() -> Swap {
+        Swap {
+            backing: SwapBacking::Zram { ratio_milli: 3000 },
+            size: Bytes::MIB,
         }
     }
 
-    fn machine(swaps: Vec<scenario::machine::Swap>) -> Machine {
+    fn machine(swaps: Vec<Swap>) -> Machine {
         let disk = Disk {
             name: "disk".into(),
             size: Bytes(4 << 30),
@@ -345,35 +343,81 @@ mod tests {
         }
     }
 
+    /// What the guest is told, in its order.
+    fn order(modules: &[Module], machine: &Machine) -> Vec<String> {
+        let mut archive = Archive::new();
+        pack(modules, machine, &mut archive);
+        let bytes = archive.finish();
+        let text = String::from_utf8_lossy(&bytes);
+        let (_, order) = text.split_once("plimsoll/modules.order\0").unwrap();
+        let lines = order.trim_start_matches('\0').lines();
+        let lines = lines.take_while(|line| line.ends_with(".ko"));
+        lines.map(str::to_owned).collect()
+    }
+
     #[test]
     fn a_module_comes_after_those_it_depends_on() {
         let root = tempfile::tempdir().unwrap();
-        let kernel = kernel(root.path());
-        let wall = Timing::Wall(Accelerator::Tcg);
-        let modules = of_the_kernel(&kernel, wall).unwrap();
-        let names = |machine: &Machine| {
-            let modules = wanted_by(&modules, machine);
-            modules
-                .map(|module| module.name.clone())
-                .collect::<Vec<_>>()
-        };
-        let order = [
+        let modules = of_the_kernel(&kernel(root.path()), WALL).unwrap();
+        let expected = [
             "mq-deadline.ko",
             "virtio.ko",
             "virtio_ring.ko",
             "virtio_pci.ko",
             "virtio_blk.ko",
         ];
-        assert_eq!(names(&machine(vec![])), order);
-        let backing = SwapBacking::Zram { ratio_milli: 3000 };
-        let zram = scenario::machine::Swap {
-            backing,
-            size: Bytes::MIB,
+        assert_eq!(order(&modules, &machine(vec![])), expected);
+        let with_zram = order(&modules, &machine(vec![zram()]));
+        assert_eq!(with_zram[5..], ["zs_malloc.ko", "zram.ko"]);
+    }
+
+    #[test]
+    fn what_a_kernel_lacks_is_said_with_the_way_out() {
+        let root = tempfile::tempdir().unwrap();
+        let kernel = kernel(root.path());
+        let folder = kernel.modules.clone().expect("its folder");
+        let lacks = |name: &str| {
+            format!(
+                "Linux 6.1 has no {name}, neither built in nor in {}: install the rest of its \
+                 modules or give another kernel to --kernel",
+                folder.display()
+            )
         };
+        fs::remove_file(folder.join("kernel/drivers/zram.ko")).unwrap();
+        let modules = of_the_kernel(&kernel, WALL).unwrap();
+        let swaps = machine(vec![zram()]);
+        let error = check(&kernel, &modules, &swaps).unwrap_err().to_string();
+        assert_eq!(error, lacks("zram"));
+        check(&kernel, &modules, &machine(vec![])).unwrap();
+        fs::remove_file(folder.join("kernel/drivers/virtio_ring.ko")).unwrap();
+        let error = of_the_kernel(&kernel, WALL).unwrap_err().to_string();
+        assert_eq!(error, lacks("virtio_ring"));
+        of_the_kernel(&kernel, Timing::Virtual).unwrap();
+        fs::remove_file(folder.join("modules.builtin")).unwrap();
+        of_the_kernel(&kernel, WALL).unwrap();
+    }
+
+    #[test]
+    fn a_module_that_cannot_be_loaded_is_refused_before_a_vm_boots() {
         assert_eq!(
-            names(&machine(vec![zram]))[5..],
-            ["zs_malloc.ko", "zram.ko"]
+            refused("virtio.ko", &elf("", "6.12")),
+            "DIR/kernel/drivers/virtio.ko: a module of Linux 6.12, and the kernel is Linux 6.1: \
+             give the folder of its own to --modules"
         );
+        assert_eq!(
+            refused("virtio.ko", &elf("virtio_pci", "6.1")),
+            "DIR/kernel/drivers/virtio_pci.ko: it needs itself, by way of virtio_pci, virtio_ring, \
+             virtio; install the kernel's modules again"
+        );
+        let whole = elf("", "6.1");
+        for length in 0..whole.len() {
+            let error = refused("virtio.ko", &whole[..length]);
+            assert_eq!(
+                error,
+                "DIR/kernel/drivers/virtio.ko: not a whole kernel module; install the kernel's \
+                 modules again"
+            );
+        }
     }
 
     #[test]
@@ -389,20 +433,33 @@ mod tests {
             .assert_eq(&parameters(&machine(vec![]).disks));
     }
 
+    const COMPRESSED: [(&str, &[u8]); 3] = [
+        ("virtio.ko.gz", include_bytes!("module/fixtures/a.ko.gz")),
+        ("virtio.ko.xz", include_bytes!("module/fixtures/a.ko.xz")),
+        ("virtio.ko.zst", include_bytes!("module/fixtures/a.ko.zst")),
+    ];
+
     #[test]
     fn compressed_modules_are_unpacked() {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("a.ko.gz");
-        let mut file = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-        std::io::Write::write_all(&mut file, b"content").unwrap();
-        fs::write(&path, file.finish().unwrap()).unwrap();
-        let name = plain_name(&path);
-        let module = Module {
-            name,
-            path,
-            purpose: Purpose::Machine,
-        };
-        assert_eq!(module.name, "a.ko");
-        assert_eq!(module.content().unwrap(), b"content");
+        for (name, bytes) in COMPRESSED {
+            let root = tempfile::tempdir().unwrap();
+            let path = root.path().join(name);
+            fs::write(&path, bytes).unwrap();
+            let module = Module::read(&path, Purpose::Machine).unwrap();
+            assert_eq!(module.name, "virtio.ko");
+            assert_eq!(module.content, elf("", "6.1"), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_compressed_module_cut_short_is_refused() {
+        for (name, bytes) in COMPRESSED {
+            for length in 0..bytes.len() - 8 {
+                let error = refused(name, &bytes[..length]);
+                let begin = format!("DIR/kernel/drivers/{name}: ");
+                assert!(error.starts_with(&begin), "{length}: {error}");
+                assert!(!error.contains('\n'), "{error}");
+            }
+        }
     }
 }

@@ -60,8 +60,8 @@ fn described(stock: &Stock) -> String {
     }
 }
 
-/// A package of a Debian release as it is in the archive, for tests that install it in a VM. What
-/// was fetched once is kept.
+/// A package of a Debian release as it is in the archive, for tests that install it in a VM; the
+/// newest build of a kernel for the package that only depends on it. What was fetched once is kept.
 ///
 /// # Errors
 /// That apt is missing, knows no Debian mirror, or cannot reach it.
@@ -80,7 +80,8 @@ pub fn package(
         fs::create_dir_all(&packages).map_err(|error| failed(&packages, &error))?;
         let place = tempfile::tempdir_in(&packages).map_err(|error| failed(&packages, &error))?;
         let apt = Apt::new(&release.suites(), place.path())?;
-        apt.download([name])?;
+        let newest = dependencies(&apt.show(name)?).into_iter().next();
+        apt.download([newest.as_deref().unwrap_or(name)])?;
         for entry in fs::read_dir(&apt.downloads).into_iter().flatten().flatten() {
             fs::rename(entry.path(), &kept).map_err(|error| failed(&kept, &error))?;
         }

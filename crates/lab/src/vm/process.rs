@@ -70,6 +70,11 @@ impl End {
         self.console.panicked()
     }
 
+    /// Whether it was killed at the deadline.
+    pub(super) fn was_stopped(&self) -> bool {
+        self.status.is_none()
+    }
+
     /// Whether the guest took the power away, and its kernel did not give up.
     pub(super) fn is_orderly(&self) -> bool {
         self.status.is_some_and(|status| status.success()) && !self.panicked()

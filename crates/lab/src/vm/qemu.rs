@@ -190,6 +190,8 @@ pub(super) fn console(path: &Path) -> String {
 /// Debian's 6.12: self-tests of cryptography 0.45 s of virtual time, the initcalls named 0.4 s.
 /// The last is for virtual time, where calibrating the APIC timer takes 2.6 s of the host's CPU; of
 /// several CPUs only the first would have precise timers without it, and disks answer by those.
+///
+/// Some distributions' kernels measure pressure only where they are told to, with `psi=1`.
 pub(super) fn kernel_command_line(timing: Timing, cpus: u32) -> String {
     let always = "console=ttyS0 quiet panic=-1 oops=panic \
                   nokaslr norandmaps mitigations=off \
@@ -198,7 +200,7 @@ pub(super) fn kernel_command_line(timing: Timing, cpus: u32) -> String {
     match timing {
         Timing::Virtual if cpus > 1 => format!("{always} no_timer_check tsc=reliable"),
         Timing::Virtual => format!("{always} noapictimer no_timer_check tsc=reliable"),
-        Timing::Wall(_) => always.to_owned(),
+        Timing::Wall(_) => format!("{always} psi=1"),
     }
 }
 
@@ -411,7 +413,7 @@ mod tests {
             -initrd
             /run/a,b/initramfs
             -append
-            console=ttyS0 quiet panic=-1 oops=panic nokaslr norandmaps mitigations=off cryptomgr.notests initcall_blacklist=jent_mod_init,init_kprobe_trace,load_system_certificate_list,trace_eval_init
+            console=ttyS0 quiet panic=-1 oops=panic nokaslr norandmaps mitigations=off cryptomgr.notests initcall_blacklist=jent_mod_init,init_kprobe_trace,load_system_certificate_list,trace_eval_init psi=1
             -serial
             file:/run/a,,b/console
             -drive

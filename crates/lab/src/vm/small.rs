@@ -139,7 +139,7 @@ impl Small {
         source: &Source<'_>,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Vec<u8>, BenchError> {
-        module::ours(source, &self.kernel, &self.cache, progress)?.content()
+        Ok(module::ours(source, &self.kernel, &self.cache, progress)?.content)
     }
 
     /// Boots, runs the script, and hands back what it wrote to `/dev/ttyS1`.
@@ -203,17 +203,11 @@ impl Small {
             archive.parents(path);
             archive.file_with(path, *mode, content);
         }
-        let mut modules: Vec<Module> = module::wanted_by(&self.modules, machine).cloned().collect();
+        let mut modules = self.modules.clone();
         for name in &life.modules {
             modules.extend(module::if_modular(&self.kernel, name)?);
         }
-        let mut order = String::new();
-        for module in &modules {
-            let path = format!("plimsoll/modules/{}", module.name);
-            archive.file(&path, &module.content()?);
-            order += &module.order_line(machine);
-        }
-        archive.file("plimsoll/modules.order", order.as_bytes());
+        module::pack(&modules, machine, &mut archive);
         Ok(archive.finish())
     }
 }
