@@ -14,13 +14,14 @@ use anyhow::{Context, Result, bail};
 use crate::{binary, process, tree};
 
 /// The files that ask, and what cargo needs to know of them.
-const ASKS: [&str; 6] = [
+const ASKS: [&str; 7] = [
     "crates/lab/examples/outcomes.rs",
     "crates/lab/benches/clock/mod.rs",
     "crates/lab/benches/model.rs",
     "crates/lab/benches/model/resident.toml",
     "crates/lab/benches/model/stream.toml",
     "crates/lab/benches/model/swap.toml",
+    "crates/lab/benches/model/tasks.toml",
 ];
 
 /// A state of the source.

@@ -453,15 +453,15 @@ impl Underway {
     }
 
     /// Touches the pages from the cursor on that share their use with it, as long as there is time.
-    fn touch_alike(&mut self, memory: &mut Memory, region: &Region, end: u64) {
+    fn touch_alike(&mut self, memory: &mut Memory, region: &Region) {
         let costs = &memory.cpu.costs;
         let each = match self.write {
             true => costs.touch_ps,
             false => costs.load_ps,
         };
         let alike = region.alike(self.cursor, memory);
-        let left = memory.cpu.budget - memory.cpu.spent;
-        let pages = alike.min(end - self.cursor).min(left.div_ceil(each.max(1)));
+        let left = (memory.cpu.budget - memory.cpu.spent).div_ceil(each.max(1));
+        let pages = alike.min(self.end - self.cursor).min(left);
         memory.cpu.spent += pages * each;
         self.cursor += pages;
     }
@@ -493,7 +493,7 @@ impl Task<'_> {
             if region.alike(operation.cursor, memory) > 1
                 && region.is_touched(operation.cursor, operation.write, memory)
             {
-                operation.touch_alike(memory, region, chunk_end);
+                operation.touch_alike(memory, region);
                 continue;
             }
             progress = operation.touch_page(memory, region, bench.fill_ps, &mut held);

@@ -49,7 +49,7 @@ impl Reader<'_> {
             let goes_on = *cursor == span.first() && self.readahead.ended_in(*cursor);
             let read = match goes_on {
                 true => 0,
-                false => self.read_first(*cursor, stop, span),
+                false => self.read_together(*cursor, stop, span),
             };
             if read > 0 {
                 *cursor += read;

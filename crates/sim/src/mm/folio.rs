@@ -3,6 +3,8 @@
 //! A page that is resident uses its two links for its place on a list; one that was evicted keeps
 //! its shadow entry in the second and, if it is anonymous, its swap slot in the first.
 
+mod runs;
+
 use alloc::vec::Vec;
 use core::hint::black_box;
 use core::ops::Range;

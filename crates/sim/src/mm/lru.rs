@@ -142,7 +142,14 @@ impl List {
     }
 
     pub(crate) fn remove(&mut self, folios: &mut Folios, page: PageId) {
-        let [previous, next] = folios.links(page);
+        self.remove_run(folios, page..page + 1);
+    }
+
+    /// As [`Self::remove`] of pages that lie side by side, and on the list as
+    /// [`Self::push_heads`] puts them there.
+    pub(crate) fn remove_run(&mut self, folios: &mut Folios, pages: Range<PageId>) {
+        let [previous, _] = folios.links(pages.end - 1);
+        let [_, next] = folios.links(pages.start);
         match previous {
             NIL => self.head = next,
             _ => folios.set_next(previous, next),
@@ -151,6 +158,6 @@ impl List {
             NIL => self.tail = previous,
             _ => folios.set_previous(next, previous),
         }
-        self.len -= 1;
+        self.len -= pages.len() as u64;
     }
 }

@@ -2,6 +2,8 @@
 
 pub(crate) mod state;
 
+use core::ops::Range;
+
 use mm::rules::Mechanism;
 
 use crate::mm::folio::Folios;
@@ -155,27 +157,48 @@ impl Lruvecs {
         if cpu.rules.lru_gen.enabled {
             return self.take_from_generation(zones, folios, page);
         }
-        let kind = folios.kind(page);
-        let lru = match folios.is_listed_active(page) {
-            true => kind.active(),
-            false => kind.inactive(),
-        };
+        let lru = folios.list_of(page);
         let group = folios.group(page);
         self[group].lists[lru as usize].remove(folios, page);
         zones[folios.zone(page)].lru[lru as usize] -= 1;
         lru
     }
 
+    /// Puts pages that lie side by side, of one zone and group, none of which is being read, on the
+    /// head of a list, one after the other; there are no generations.
+    pub(crate) fn add_run(
+        &mut self,
+        zones: &mut Zones,
+        folios: &mut Folios,
+        pages: Range<PageId>,
+        lru: Lru,
+    ) {
+        let (group, zone) = (folios.group(pages.start), folios.zone(pages.start));
+        folios.set_run_listed(pages.clone(), lru.is_active());
+        zones[zone].lru[lru as usize] += pages.len() as u64;
+        self[group].lists[lru as usize].push_heads(folios, pages);
+    }
+
+    /// Takes such pages, which follow each other [in line](Folios::in_line), off their list.
+    pub(crate) fn take_run(
+        &mut self,
+        zones: &mut Zones,
+        folios: &mut Folios,
+        pages: Range<PageId>,
+    ) {
+        let (group, zone) = (folios.group(pages.start), folios.zone(pages.start));
+        let lru = folios.list_of(pages.start);
+        zones[zone].lru[lru as usize] -= pages.len() as u64;
+        self[group].lists[lru as usize].remove_run(folios, pages);
+    }
+
     /// Gives a page another index, in the place of its list where it was.
     pub(crate) fn rename(&mut self, cpu: &Cpu, folios: &mut Folios, page: PageId, to: PageId) {
-        let (group, kind) = (folios.group(page), folios.kind(page));
+        let group = folios.group(page);
         if cpu.rules.lru_gen.enabled {
             self[group].generations.rename(folios, page, to);
         } else {
-            let lru = match folios.is_listed_active(page) {
-                true => kind.active(),
-                false => kind.inactive(),
-            };
+            let lru = folios.list_of(page);
             self[group].lists[lru as usize].rename(page, to);
         }
         folios.move_to(page, to);
@@ -229,7 +252,7 @@ impl Lruvecs {
 impl Rules {
     /// Whether a new page begins on the active list: before 5.9 an anonymous one that a fault maps.
     /// One that is read from swap waits for the fault on the inactive list.
-    fn begins_active(&self, folios: &Folios, page: PageId) -> bool {
+    pub(crate) fn begins_active(&self, folios: &Folios, page: PageId) -> bool {
         !self.has(Mechanism::AnonBeginsInactive)
             && folios.kind(page) == Kind::Anon
             && !folios.has(page, Flag::Unmapped)
@@ -242,6 +265,15 @@ impl Folios {
         self.charge
             .get(page as usize)
             .map_or(ROOT, |group| usize::from(*group))
+    }
+
+    /// The list that the page is on, where there are no generations.
+    fn list_of(&self, page: PageId) -> Lru {
+        let kind = self.kind(page);
+        match self.is_listed_active(page) {
+            true => kind.active(),
+            false => kind.inactive(),
+        }
     }
 
     pub(crate) fn kind(&self, page: PageId) -> Kind {

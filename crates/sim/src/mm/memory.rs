@@ -9,6 +9,7 @@ use scenario::workload::Huge;
 
 use crate::mm::filemap::state::Progress;
 use crate::mm::folio::{Flag, Folios, PageId, State};
+use crate::mm::lru::{Kind, Lru};
 use crate::mm::lruvec::state::Lruvecs;
 use crate::mm::memory::state::{Held, Region, Table};
 use crate::mm::objects::state::Objects;
@@ -120,8 +121,8 @@ impl Memory {
 
     pub(crate) fn fault_huge(&mut self, first: PageId) -> bool {
         let pages = first..first + HUGE_PAGES as PageId;
-        for page in pages.clone() {
-            self.folios.set(page, Flag::Anon);
+        for raw in self.folios.raws_mut(pages.clone()) {
+            *raw |= Flag::Anon.bit();
         }
         if !self.zones.allocate_huge(
             &mut self.cpu,
@@ -132,10 +133,8 @@ impl Memory {
         ) {
             return false;
         }
-        pages.for_each(|page| {
-            self.folios
-                .add_anon(&self.cpu, &mut self.zones, &mut self.lruvecs, page)
-        });
+        self.folios
+            .add_anon_huge(&self.cpu, &mut self.zones, &mut self.lruvecs, pages);
         self.objects.join(first);
         self.cpu.events.thp_fault_alloc += 1;
         self.groups.stat(self.cpu.current.group).thp_fault_alloc += 1;
@@ -204,16 +203,23 @@ impl Memory {
         self.zones
             .free_huge(&mut self.cpu, &self.folios, &mut self.groups, first);
         self.folios.anon_pages -= HUGE_PAGES;
-        for page in first..first + HUGE_PAGES as PageId {
-            self.folios.take_off(
-                &self.cpu,
-                &mut self.zones,
-                &mut self.lruvecs,
-                &mut self.swap,
-                page,
-            );
-            self.folios.forget(page);
+        let pages = first..first + HUGE_PAGES as PageId;
+        let is_in_line = self.folios.in_line(pages.clone()) == pages;
+        if is_in_line && !self.cpu.rules.lru_gen.enabled {
+            self.lruvecs
+                .take_run(&mut self.zones, &mut self.folios, pages.clone());
+        } else {
+            for page in pages.clone() {
+                self.folios.take_off(
+                    &self.cpu,
+                    &mut self.zones,
+                    &mut self.lruvecs,
+                    &mut self.swap,
+                    page,
+                );
+            }
         }
+        self.folios.forget_run(pages);
     }
 
     /// Frees the pages under one page table, resident or in swap; returns how many.
@@ -284,6 +290,30 @@ impl Folios {
         self.set(page, Flag::Dirty);
         lruvecs.add_new(cpu, zones, self, page);
         self.anon_pages += 1;
+    }
+
+    /// As [`Self::add_anon`] of the pages of a new huge page.
+    fn add_anon_huge(
+        &mut self,
+        cpu: &Cpu,
+        zones: &mut Zones,
+        lruvecs: &mut Lruvecs,
+        pages: Range<PageId>,
+    ) {
+        if cpu.rules.lru_gen.enabled {
+            return pages.for_each(|page| self.add_anon(cpu, zones, lruvecs, page));
+        }
+        for raw in self.raws_mut(pages.clone()) {
+            *raw |= Flag::Accessed.bit() | Flag::Dirty.bit();
+        }
+        let (group, count) = (self.group(pages.start), pages.len() as u64);
+        let (lru, rotated) = match cpu.rules.begins_active(self, pages.start) {
+            true => (Lru::ActiveAnon, count),
+            false => (Lru::InactiveAnon, 0),
+        };
+        lruvecs.add_run(zones, self, pages, lru);
+        lruvecs.note_recent(cpu, group, Kind::Anon, count, rotated);
+        self.anon_pages += count;
     }
 
     /// Whether a huge page was used since it was last asked: one entry of a page table maps all of

@@ -7,9 +7,12 @@
 //! Only the cost is modelled: a page counts on its list from the beginning, and all CPUs share one
 //! batch, where a kernel has one for each.
 
+use core::ops::Range;
+
 use crate::mm::folio::{Flag, Folios, PageId, State};
+use crate::mm::lru::{Kind, Lru};
 use crate::mm::lru_gen::note_use;
-use crate::mm::lruvec::state::Lruvecs;
+use crate::mm::lruvec::state::{Lruvecs, ROOT};
 use crate::mm::memcontrol::state::Groups;
 use crate::mm::page_alloc::zone::Zones;
 use crate::sched::cpu::Cpu;
@@ -44,6 +47,29 @@ impl Lruvecs {
         self.add_active(cpu, zones, folios, groups, page);
         self.note_recent(cpu, folios.group(page), folios.kind(page), 1, 1);
         cpu.spent += cpu.costs.activate_ps;
+    }
+
+    /// As [`Self::activate`] of pages of a file that follow each other [in line](Folios::in_line)
+    /// and were used once, by a second use of each; no group but the root has any.
+    pub(crate) fn activate_run(
+        &mut self,
+        cpu: &mut Cpu,
+        zones: &mut Zones,
+        folios: &mut Folios,
+        groups: &mut Groups,
+        pages: Range<PageId>,
+    ) {
+        let count = pages.len() as u64;
+        self.take_run(zones, folios, pages.clone());
+        self.add_run(zones, folios, pages.clone(), Lru::ActiveFile);
+        self.age_nonresident(ROOT, count);
+        cpu.events.pgactivate += count;
+        groups.stat(ROOT).pgactivate += count;
+        self.note_recent(cpu, ROOT, Kind::File, count, count);
+        cpu.spent += count * cpu.costs.activate_ps;
+        for raw in folios.raws_mut(pages) {
+            *raw &= !Flag::Referenced.bit();
+        }
     }
 
     /// Puts a page that is on no list at the head of its active one (`folio_set_active` and

@@ -12,21 +12,17 @@ use crate::mm::page_alloc::zone::Mark;
 use crate::mm::parts::Memory;
 
 impl Reader<'_> {
-    /// Reads the pages from `start` on that are there and were not used yet, where all memory is as
-    /// near and no window is interrupted: each is marked as used; how many.
-    pub(super) fn read_first(&mut self, start: u64, stop: u64, span: Span) -> u64 {
+    /// Reads the pages from `start` on that are there and alike: not used yet, or used once; where
+    /// all memory is as near and no window is interrupted; how many.
+    pub(super) fn read_together(&mut self, start: u64, stop: u64, span: Span) -> u64 {
         if self.memory.zones.nodes.are_several() || self.readahead.is_interrupted() {
             return 0;
         }
         let pages = self.file.base + start as PageId..self.file.base + stop as PageId;
-        let mut read = 0;
-        for raw in self.memory.folios.raws_mut(pages) {
-            if !Folios::is_new(*raw) {
-                break;
-            }
-            *raw |= Flag::Referenced.bit();
-            read += 1;
-        }
+        let read = match self.memory.mark_new(pages.clone()) {
+            0 => self.memory.activate_in_line(pages),
+            marked => marked,
+        };
         if read > 0 {
             let copying = self.memory.cpu.costs.cached_read_ps;
             self.memory.cpu.spent += read * copying;
@@ -72,6 +68,43 @@ impl Reader<'_> {
 }
 
 impl Memory {
+    /// Marks the pages from the first on that no `read()` has used yet; how many.
+    fn mark_new(&mut self, pages: Range<PageId>) -> u64 {
+        let mut marked = 0;
+        for raw in self.folios.raws_mut(pages) {
+            if !Folios::is_new(*raw) {
+                break;
+            }
+            *raw |= Flag::Referenced.bit();
+            marked += 1;
+        }
+        marked
+    }
+
+    /// Activates the pages from the first on that a `read()` has used once, and that follow each
+    /// other on the inactive list; how many. One alone is not worth the search.
+    fn activate_in_line(&mut self, pages: Range<PageId>) -> u64 {
+        if pages.len() < 2 || self.cpu.rules.lru_gen.enabled || self.groups.any() {
+            return 0;
+        }
+        let raws = self.folios.raws(pages.clone()).iter();
+        let used = raws.take_while(|&&raw| Folios::is_used_once(raw)).count();
+        let pages = self
+            .folios
+            .in_line(pages.start..pages.start + used as PageId);
+        if pages.len() < 2 {
+            return 0;
+        }
+        self.lruvecs.activate_run(
+            &mut self.cpu,
+            &mut self.zones,
+            &mut self.folios,
+            &mut self.groups,
+            pages.clone(),
+        );
+        pages.len() as u64
+    }
+
     /// How many new pages can be paid for within the budget, whatever they find.
     fn pages_in_budget(&self, cost_ps: u64) -> u64 {
         let listing = self.cpu.costs.lru_add_ps;
