@@ -189,7 +189,7 @@ impl<'a> System<'a> {
             Progress::Waits(page) => {
                 memory.cpu.spent += memory.cpu.costs.wait_ps;
                 scheduler.queue.add(WaitsFor::Page(page), task.entity);
-                Stop::Wait(sleep_for_page(&memory.folios, page))
+                Stop::Wait(sleep_for_disk(memory.folios.has(page, Flag::Workingset)))
             }
             Progress::Pauses(ticks) => {
                 let now = memory.cpu.now();
@@ -209,13 +209,9 @@ impl<'a> System<'a> {
                 scheduler.queue.add(WaitsFor::Shadow { disk }, task.entity);
                 Stop::Wait(Sleep::Io)
             }
-            Progress::NoPage(NoPage::Congested { disk }) => {
+            Progress::NoPage(NoPage::Congested { disk, refaults }) => {
                 scheduler.queue.add(WaitsFor::Disk(disk), task.entity);
-                Stop::Wait(Sleep::Io)
-            }
-            Progress::NoPage(NoPage::Refault { disk }) => {
-                scheduler.queue.add(WaitsFor::Disk(disk), task.entity);
-                Stop::Wait(Sleep::Refault)
+                Stop::Wait(sleep_for_disk(refaults))
             }
             Progress::NoPage(NoPage::Throttled { ticks }) => {
                 let now = memory.cpu.now();
@@ -238,8 +234,8 @@ impl<'a> System<'a> {
 }
 
 /// Waiting for a page of the working set to come back is a stall for memory.
-fn sleep_for_page(folios: &Folios, page: PageId) -> Sleep {
-    match folios.has(page, Flag::Workingset) {
+fn sleep_for_disk(refaults: bool) -> Sleep {
+    match refaults {
         true => Sleep::Refault,
         false => Sleep::Io,
     }

@@ -40,7 +40,7 @@ impl<'a> System<'a> {
                 self.scheduler.wake_at(&mut self.events, task.entity, at);
                 return Ok(Some(Flow::Blocked(Sleep::Idle)));
             }
-            Came::NotYet(NoPage::Congested { disk }) => {
+            Came::NotYet(NoPage::Congested { disk, .. }) => {
                 self.scheduler.queue.add(WaitsFor::Disk(disk), task.entity);
                 Flow::Blocked(Sleep::Io)
             }

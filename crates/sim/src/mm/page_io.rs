@@ -235,8 +235,7 @@ impl Memory {
     /// It has to wait for a tag.
     pub(crate) fn may_go_on(&mut self, refaults: bool) -> Result<(), NoPage> {
         match self.io.retry(&mut self.cpu, &self.folios) {
-            Some(disk) if refaults => Err(NoPage::Refault { disk }),
-            Some(disk) => Err(NoPage::Congested { disk }),
+            Some(disk) => Err(NoPage::Congested { disk, refaults }),
             None => Ok(()),
         }
     }

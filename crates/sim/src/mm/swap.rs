@@ -49,6 +49,29 @@ impl Lruvecs {
         cpu.spent += cpu.costs.activate_ps;
     }
 
+    /// Activates the pages from the first on that a `read()` has used once, and that follow each
+    /// other on the inactive list; how many. One alone is not worth the search.
+    pub(crate) fn activate_in_line(
+        &mut self,
+        cpu: &mut Cpu,
+        zones: &mut Zones,
+        folios: &mut Folios,
+        groups: &mut Groups,
+        pages: Range<PageId>,
+    ) -> u64 {
+        if pages.len() < 2 || cpu.rules.lru_gen.enabled || groups.any() {
+            return 0;
+        }
+        let raws = folios.raws(pages.clone()).iter();
+        let used = raws.take_while(|&&raw| Folios::is_used_once(raw)).count();
+        let pages = folios.in_line(pages.start..pages.start + used as PageId);
+        if pages.len() < 2 {
+            return 0;
+        }
+        self.activate_run(cpu, zones, folios, groups, pages.clone());
+        pages.len() as u64
+    }
+
     /// As [`Self::activate`] of pages of a file that follow each other [in line](Folios::in_line)
     /// and were used once, by a second use of each; no group but the root has any.
     pub(crate) fn activate_run(

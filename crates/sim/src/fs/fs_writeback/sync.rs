@@ -101,7 +101,10 @@ impl Writeback {
             }
             let offset = self.offset_of(inode, page);
             if !io.bio_takes(disk, offset, page) && !io.submit_bio(cpu, folios, writer) {
-                return Progress::NoPage(NoPage::Congested { disk });
+                return Progress::NoPage(NoPage::Congested {
+                    disk,
+                    refaults: false,
+                });
             }
             if next == 0 {
                 self.begin_estimate(cpu, disk);
@@ -128,7 +131,10 @@ impl Writeback {
     ) -> Progress {
         let disk = self.inodes[inode].file.disk;
         if !io.submit_bio(cpu, folios, self.task_as_writer(cpu, disk, syncing)) {
-            return Progress::NoPage(NoPage::Congested { disk });
+            return Progress::NoPage(NoPage::Congested {
+                disk,
+                refaults: false,
+            });
         }
         io.unplug(cpu, folios);
         if syncing.until == Until::Begun {

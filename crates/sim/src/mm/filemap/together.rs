@@ -5,7 +5,7 @@ use core::ops::Range;
 
 use crate::mm::filemap::Reader;
 use crate::mm::filemap::state::Span;
-use crate::mm::folio::{Flag, Folios, NODE_PAGES, PageId, State};
+use crate::mm::folio::{Folios, NODE_PAGES, PageId, State};
 use crate::mm::lru::{Kind, Lru};
 use crate::mm::lruvec::state::ROOT;
 use crate::mm::page_alloc::zone::Mark;
@@ -19,8 +19,15 @@ impl Reader<'_> {
             return 0;
         }
         let pages = self.file.base + start as PageId..self.file.base + stop as PageId;
-        let read = match self.memory.mark_new(pages.clone()) {
-            0 => self.memory.activate_in_line(pages),
+        let memory = &mut *self.memory;
+        let read = match memory.folios.mark_new(pages.clone()) {
+            0 => memory.lruvecs.activate_in_line(
+                &mut memory.cpu,
+                &mut memory.zones,
+                &mut memory.folios,
+                &mut memory.groups,
+                pages,
+            ),
             marked => marked,
         };
         if read > 0 {
@@ -68,43 +75,6 @@ impl Reader<'_> {
 }
 
 impl Memory {
-    /// Marks the pages from the first on that no `read()` has used yet; how many.
-    fn mark_new(&mut self, pages: Range<PageId>) -> u64 {
-        let mut marked = 0;
-        for raw in self.folios.raws_mut(pages) {
-            if !Folios::is_new(*raw) {
-                break;
-            }
-            *raw |= Flag::Referenced.bit();
-            marked += 1;
-        }
-        marked
-    }
-
-    /// Activates the pages from the first on that a `read()` has used once, and that follow each
-    /// other on the inactive list; how many. One alone is not worth the search.
-    fn activate_in_line(&mut self, pages: Range<PageId>) -> u64 {
-        if pages.len() < 2 || self.cpu.rules.lru_gen.enabled || self.groups.any() {
-            return 0;
-        }
-        let raws = self.folios.raws(pages.clone()).iter();
-        let used = raws.take_while(|&&raw| Folios::is_used_once(raw)).count();
-        let pages = self
-            .folios
-            .in_line(pages.start..pages.start + used as PageId);
-        if pages.len() < 2 {
-            return 0;
-        }
-        self.lruvecs.activate_run(
-            &mut self.cpu,
-            &mut self.zones,
-            &mut self.folios,
-            &mut self.groups,
-            pages.clone(),
-        );
-        pages.len() as u64
-    }
-
     /// How many new pages can be paid for within the budget, whatever they find.
     fn pages_in_budget(&self, cost_ps: u64) -> u64 {
         let listing = self.cpu.costs.lru_add_ps;

@@ -39,6 +39,19 @@ impl Folios {
         self.raws_mut(pages).fill(State::Absent as u16);
     }
 
+    /// Marks the pages from the first on that no `read()` has used yet; how many.
+    pub(crate) fn mark_new(&mut self, pages: Range<PageId>) -> u64 {
+        let mut marked = 0;
+        for raw in self.raws_mut(pages) {
+            if !Self::is_new(*raw) {
+                break;
+            }
+            *raw |= Flag::Referenced.bit();
+            marked += 1;
+        }
+        marked
+    }
+
     /// Whether the next `read()` of the page, of a file, makes it active.
     pub(crate) fn is_used_once(raw: u16) -> bool {
         let looked_at = STATE | Flag::Referenced.bit() | Flag::Readahead.bit();

@@ -85,7 +85,10 @@ impl Memory {
         }
         while !reclaim.over {
             let not_yet = match self.direct_step(reclaim) {
-                Progress::Congested { disk } => Some(NoPage::Congested { disk }),
+                Progress::Congested { disk } => Some(NoPage::Congested {
+                    disk,
+                    refaults: false,
+                }),
                 Progress::Throttled { ticks } => Some(NoPage::Throttled { ticks }),
                 _ if self.cpu.spent >= self.cpu.budget && !reclaim.over => Some(NoPage::Again),
                 _ => None,

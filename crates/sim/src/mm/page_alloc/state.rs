@@ -48,11 +48,9 @@ pub(crate) enum Effort {
 pub(crate) enum NoPage {
     /// The effort was in vain. If it was a full one, the OOM killer is due.
     OutOfMemory,
-    /// Direct reclaim waits for a disk: ask again when it has done something.
-    Congested { disk: usize },
-    /// The disk has to take the read of a page that reclaim should not have taken: as well, and it
-    /// is a stall for memory.
-    Refault { disk: usize },
+    /// A disk has to take what reclaim writes, or what is read: ask again when it has done
+    /// something. To read a page that reclaim should not have taken is a stall for memory.
+    Congested { disk: usize, refaults: bool },
     /// Direct reclaim finds little but what has to be written: ask again after that many ticks.
     Throttled { ticks: u64 },
     /// kswapd has just been woken, or direct reclaim has used its time slice: ask again when others

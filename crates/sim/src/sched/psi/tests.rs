@@ -1,3 +1,5 @@
+//! What states tasks make, and what the files of pressure say of them.
+
 use super::*;
 
 const RUNNING: Doing = Doing {
