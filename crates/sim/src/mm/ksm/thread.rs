@@ -26,6 +26,7 @@ pub(crate) fn ksm_scan_thread(
     from: Nanos,
 ) -> (Nanos, Flow) {
     let mut now = from;
+    memory.cpu.current.entity = KSMD;
     loop {
         memory.cpu.began = now;
         memory.cpu.unbroken = 0;
