@@ -107,8 +107,9 @@ impl VmBench {
         let cache = cache::directory(options.cache.as_deref())?;
         let emulator = Emulator::wanted(options, &cache, progress)?;
         let kernel = kernel::resolve(options, &cache, progress)?;
+        // What the modules lack is said before a VM tries KVM.
+        let modules = modules(&kernel, options.clock, &cache, progress)?;
         let timing = timing(options.clock, &emulator.program, &kernel, &cache, progress)?;
-        let modules = modules(&kernel, timing, &cache, progress)?;
         Ok(Self {
             kernel,
             modules,
@@ -321,12 +322,12 @@ fn timing(
 
 fn modules(
     kernel: &Kernel,
-    timing: Timing,
+    clock: Clock,
     cache: &Path,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Vec<Module>, BenchError> {
-    let mut modules = module::of_the_kernel(kernel, timing)?;
-    if timing == Timing::Virtual {
+    let mut modules = module::of_the_kernel(kernel, clock)?;
+    if clock == Clock::Virtual {
         modules.push(module::disk(kernel, cache, progress)?);
     }
     Ok(modules)

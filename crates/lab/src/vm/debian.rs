@@ -20,7 +20,7 @@ use super::failed::failed;
 use super::initramfs::Archive;
 use super::kernel::{self, Kernel};
 use super::module::{self, Module};
-use super::options::VmOptions;
+use super::options::{Clock, VmOptions};
 use super::qemu::{self, Timing};
 use super::{Release, cache, elf, image, interrupt, process, tools};
 use answer::bench::{BenchError, Progress};
@@ -192,7 +192,7 @@ impl Debian {
         let plimsoll = elf::read_static(options.binary.as_deref())?;
         let cache = cache::directory(options.cache.as_deref())?;
         let kernel = kernel::resolve(options, &cache, progress)?;
-        let mut modules = module::of_the_kernel(&kernel, Timing::Virtual)?;
+        let mut modules = module::of_the_kernel(&kernel, Clock::Virtual)?;
         modules.push(module::disk(&kernel, &cache, progress)?);
         let root = root::archive(release, &cache, progress)?;
         let root = fs::read(&root).map_err(|error| failed(&root, &error))?;

@@ -18,6 +18,9 @@ use answer::machine::DEFAULT_KERNEL;
 /// A kernel's image has some 10 MiB; a larger file is something else.
 const MOST_BYTES: u64 = 256 << 20;
 
+/// Length of the release that `uname` tells.
+const MOST_OF_RELEASE: usize = 64;
+
 /// What `--kernel` takes beside `host`.
 fn others() -> String {
     let names: Vec<&str> = Stock::spellings().collect();
@@ -250,7 +253,11 @@ fn version(image: &[u8]) -> Option<(String, String)> {
     let end = text.iter().take(256).position(|byte| *byte == 0)?;
     let text = str::from_utf8(&text[..end]).ok()?;
     let (release, build) = text.split_once(' ').unwrap_or((text, ""));
-    let plausible = release.starts_with(|c: char| c.is_ascii_digit()) && !release.contains('/');
+    let of_release = |c: char| c.is_ascii_alphanumeric() || "._+~-".contains(c);
+    let plausible = release.starts_with(|c: char| c.is_ascii_digit())
+        && release.len() <= MOST_OF_RELEASE
+        && release.chars().all(of_release)
+        && !build.contains(char::is_control);
     plausible.then(|| (release.to_owned(), build.to_owned()))
 }
 
@@ -285,7 +292,20 @@ mod tests {
         let (release, build) = version(&image(text)).unwrap();
         assert_eq!(release, "6.1.0-56-cloud-amd64");
         assert_eq!(build, "(debian-kernel@lists.debian.org) #1 SMP");
-        assert_eq!(version(&image(b"../../etc ")), None);
+        assert_eq!(version(&image(&[b'6'; 64])).unwrap().0.len(), 64);
+        assert_eq!(version(&image(&[b'6'; 65])), None);
+        let odd = [
+            "../../etc ",
+            "6.1/2",
+            "6.1\n ",
+            "6.1\t (x)",
+            "6.1\x1b[2J",
+            "6.1\u{200b}",
+            "6 \x1b",
+        ];
+        for text in odd {
+            assert_eq!(version(&image(text.as_bytes())), None, "{text:?}");
+        }
         assert_eq!(version(b"#!/bin/sh"), None);
         assert_eq!(version(&[]), None);
     }

@@ -177,9 +177,9 @@ fn boot(vm: &Vm, timing: Timing, cpus: u32) -> Vec<String> {
 }
 
 /// The serial port into a file: unlike a pipe it never makes QEMU wait, which the guest could
-/// notice.
+/// notice. It is no list of options: a comma is a comma.
 pub(super) fn console(path: &Path) -> String {
-    format!("file:{}", escaped(path))
+    format!("file:{}", path.display())
 }
 
 /// The kernel's command line.
@@ -259,9 +259,13 @@ fn throttling(disk: &Disk) -> String {
     options
 }
 
+/// Where the host's disk is full QEMU would pause the VM: the guest gets an error instead.
 fn virtio_disk(index: usize, path: &Path, options: &str) -> [String; 4] {
     let path = escaped(path);
-    let drive = format!("file={path},if=none,id=disk{index},format=raw,cache=unsafe,{options}");
+    let drive = format!(
+        "file={path},if=none,id=disk{index},format=raw,cache=unsafe,werror=report,rerror=report,\
+         {options}"
+    );
     let device = format!(
         "virtio-blk-pci,drive=disk{index},addr={:#x}",
         FIRST_SLOT + index
@@ -356,7 +360,7 @@ mod tests {
             -append
             console=ttyS0 quiet panic=-1 oops=panic nokaslr norandmaps mitigations=off cryptomgr.notests initcall_blacklist=jent_mod_init,init_kprobe_trace,load_system_certificate_list,trace_eval_init noapictimer no_timer_check tsc=reliable
             -serial
-            file:/run/a,,b/console
+            file:/run/a,b/console
             -object
             memory-backend-file,id=disk0,mem-path=/run/a,,b/disk-0,size=8589934592,share=off,reserve=off
             -device
@@ -415,17 +419,17 @@ mod tests {
             -append
             console=ttyS0 quiet panic=-1 oops=panic nokaslr norandmaps mitigations=off cryptomgr.notests initcall_blacklist=jent_mod_init,init_kprobe_trace,load_system_certificate_list,trace_eval_init psi=1
             -serial
-            file:/run/a,,b/console
+            file:/run/a,b/console
             -drive
-            file=/run/a,,b/disk-0,if=none,id=disk0,format=raw,cache=unsafe,snapshot=on,throttling.bps-read=118000000,throttling.bps-write=100000000
+            file=/run/a,,b/disk-0,if=none,id=disk0,format=raw,cache=unsafe,werror=report,rerror=report,snapshot=on,throttling.bps-read=118000000,throttling.bps-write=100000000
             -device
             virtio-blk-pci,drive=disk0,addr=0x4
             -drive
-            file=/run/a,,b/disk-1,if=none,id=disk1,format=raw,cache=unsafe,snapshot=on,throttling.bps-read=118000000,throttling.bps-write=100000000,throttling.iops-total=20000
+            file=/run/a,,b/disk-1,if=none,id=disk1,format=raw,cache=unsafe,werror=report,rerror=report,snapshot=on,throttling.bps-read=118000000,throttling.bps-write=100000000,throttling.iops-total=20000
             -device
             virtio-blk-pci,drive=disk1,addr=0x5
             -drive
-            file=/run/a,,b/outbox,if=none,id=disk2,format=raw,cache=unsafe,snapshot=off
+            file=/run/a,,b/outbox,if=none,id=disk2,format=raw,cache=unsafe,werror=report,rerror=report,snapshot=off
             -device
             virtio-blk-pci,drive=disk2,addr=0x6"#]].assert_eq(&told(&machine(), Timing::Wall(Accelerator::Kvm)));
     }

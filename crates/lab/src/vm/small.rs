@@ -17,7 +17,7 @@ use super::failed::failed;
 use super::initramfs::Archive;
 use super::kernel::{self, Kernel};
 use super::module::{self, Module};
-use super::options::VmOptions;
+use super::options::{Clock, VmOptions};
 use super::qemu::{self, Timing};
 use super::source::Source;
 use super::{Release, cache, image, interrupt, packages, process, tools};
@@ -104,7 +104,7 @@ impl Small {
         let qemu = tools::find("qemu-system-x86_64", "qemu-system-x86")?;
         let cache = cache::directory(options.cache.as_deref())?;
         let kernel = kernel::resolve(options, &cache, progress)?;
-        let mut modules = module::of_the_kernel(&kernel, Timing::Virtual)?;
+        let mut modules = module::of_the_kernel(&kernel, Clock::Virtual)?;
         modules.push(module::disk(&kernel, &cache, progress)?);
         Ok(Self {
             busybox: busybox(progress)?,

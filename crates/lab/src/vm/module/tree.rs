@@ -2,12 +2,24 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+
+use files::named;
+use mm::units::Bytes;
 
 use super::{Module, Purpose};
 use crate::vm::failed::failed;
 use crate::vm::kernel::Kernel;
 use answer::bench::BenchError;
+
+/// What a VM may need of a kernel is a dozen modules of a few MiB. The bounds hold for what is read
+/// until a module has all that it depends on, which bounds how deep the search goes as well.
+const MOST_MODULES: usize = 100;
+const MOST_TOGETHER: Bytes = Bytes(256 << 20);
+
+/// `modules.builtin` has some 50 KiB.
+const MOST_BUILT_IN: u64 = 16 << 20;
 
 /// The modules of a kernel.
 pub(super) struct Tree<'a> {
@@ -25,8 +37,6 @@ impl<'a> Tree<'a> {
         let Some(folder) = &kernel.modules else {
             return Ok(None);
         };
-        let built_in = fs::read_to_string(folder.join("modules.builtin")).ok();
-        let name = |line: &str| normal_name(Path::new(line));
         Ok(Some(Self {
             kernel,
             folder,
@@ -35,7 +45,7 @@ impl<'a> Tree<'a> {
                 let way_out = format!("give the folder lib/modules/{release} to --modules");
                 BenchError::Failed(format!("{error}; {way_out}"))
             })?,
-            built_in: built_in.map(|text| text.lines().filter_map(name).collect()),
+            built_in: built_in(&folder.join("modules.builtin"))?,
         }))
     }
 
@@ -49,26 +59,36 @@ impl<'a> Tree<'a> {
         &self,
         name: &str,
         purpose: Purpose,
-        users: &[&str],
+        users: &[&Module],
         modules: &mut Vec<Module>,
     ) -> Result<(), BenchError> {
         let Some(path) = self.files.get(&normal(name)) else {
             return self.built_in(name);
         };
-        if modules.iter().any(|module| module.name == plain_name(path)) {
+        let of_path = plain_name(path);
+        if modules.iter().any(|module| module.name == of_path) {
             return Ok(());
         }
-        if users.contains(&name) {
-            let circle = users.join(", ");
-            return Err(BenchError::Failed(format!(
-                "{}: it needs itself, by way of {circle}; install the kernel's modules again",
-                path.display()
+        let refused = |why: String| BenchError::Failed(format!("{}: {why}", path.display()));
+        if users.iter().any(|user| user.name == of_path) {
+            let circle: Vec<&str> = users.iter().map(|user| &*user.name).collect();
+            let circle = circle.join(", ");
+            return Err(refused(format!(
+                "it needs itself, by way of {circle}; install the kernel's modules again"
             )));
         }
         let module = Module::read(path, purpose)?;
         self.check_release(&module, path)?;
+        let users = [users, &[&module]].concat();
+        let read = || users.iter().copied().chain(modules.iter());
+        let together: usize = read().map(|module| module.content.len()).sum();
+        if read().count() > MOST_MODULES || together as u64 > MOST_TOGETHER.0 {
+            return Err(refused(format!(
+                "a VM loads up to {MOST_MODULES} modules of {MOST_TOGETHER} together: give \
+                 another kernel to --kernel, or its modules to --modules"
+            )));
+        }
         for dependency in noted("depends", &module.content).split(',') {
-            let users = [users, &[name]].concat();
             self.add(dependency, purpose, &users, modules)?;
         }
         modules.push(module);
@@ -105,6 +125,16 @@ impl<'a> Tree<'a> {
     }
 }
 
+/// The normal names that a `modules.builtin` lists, if there is one.
+fn built_in(list: &Path) -> Result<Option<BTreeSet<String>>, BenchError> {
+    let name = |line: &str| normal_name(Path::new(line));
+    match named::text(list, MOST_BUILT_IN) {
+        Ok(text) => Ok(Some(text.lines().filter_map(name).collect())),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(failed(list, &error)),
+    }
+}
+
 /// The modules in a tree by their normal names.
 fn files(directory: &Path) -> Result<BTreeMap<String, PathBuf>, BenchError> {
     let mut files = BTreeMap::new();
@@ -136,10 +166,9 @@ fn normal_name(path: &Path) -> Option<String> {
 /// The file's name without the ending of a compression.
 pub(super) fn plain_name(path: &Path) -> String {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    match name.split_once(".ko") {
-        Some((stem, _)) => format!("{stem}.ko"),
-        None => name.into_owned(),
-    }
+    let mut endings = [".gz", ".xz", ".zst"].into_iter();
+    let plain = endings.find_map(|ending| name.strip_suffix(ending));
+    plain.unwrap_or(&name).to_owned()
 }
 
 /// What a module notes of itself, as in `depends=a,b` and `vermagic=6.1 SMP`.
