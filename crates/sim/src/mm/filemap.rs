@@ -323,17 +323,16 @@ impl Reader<'_> {
         let Some(start) = start else { return Ok(()) };
         let offset = self.file.offset + start * PAGE;
         let mut request = Request::new(Direction::Read, offset, (end - start) * PAGE);
-        let pages = self.file.pages_of(start..end);
-        let mut each = pages.clone();
-        let refaults = each.any(|page| self.memory.folios.has(page, Flag::Workingset));
-        request.pages.push(pages);
+        let mut pages = self.file.pages_of(start..end);
+        request.pages.push(pages.clone());
         self.memory.io.submit(
             &mut self.memory.cpu,
             &self.memory.folios,
             self.file.disk,
             request,
         );
-        self.memory.may_go_on(refaults)
+        self.memory
+            .may_go_on(|folios| pages.any(|page| folios.has(page, Flag::Workingset)))
     }
 }
 

@@ -229,13 +229,19 @@ impl PageIo {
 
 impl Memory {
     /// Whether the task that runs may go on after it sent something, or reclaimed for what it reads
-    /// ahead. Where it has to wait, that is a stall for memory if it refaults.
+    /// ahead. Where it has to wait, that is a stall for memory if what it reads is a refault.
     ///
     /// # Errors
     /// It has to wait for a tag.
-    pub(crate) fn may_go_on(&mut self, refaults: bool) -> Result<(), NoPage> {
+    pub(crate) fn may_go_on(
+        &mut self,
+        refaults: impl FnOnce(&Folios) -> bool,
+    ) -> Result<(), NoPage> {
         match self.io.retry(&mut self.cpu, &self.folios) {
-            Some(disk) => Err(NoPage::Congested { disk, refaults }),
+            Some(disk) => Err(NoPage::Congested {
+                disk,
+                refaults: refaults(&self.folios),
+            }),
             None => Ok(()),
         }
     }

@@ -50,7 +50,8 @@ impl Lruvecs {
     }
 
     /// Activates the pages from the first on that a `read()` has used once, and that follow each
-    /// other on the inactive list; how many. One alone is not worth the search.
+    /// other on the inactive list, as [`Self::activate`] does one by one; how many. One alone is not
+    /// worth the search.
     pub(crate) fn activate_in_line(
         &mut self,
         cpu: &mut Cpu,
@@ -68,20 +69,6 @@ impl Lruvecs {
         if pages.len() < 2 {
             return 0;
         }
-        self.activate_run(cpu, zones, folios, groups, pages.clone());
-        pages.len() as u64
-    }
-
-    /// As [`Self::activate`] of pages of a file that follow each other [in line](Folios::in_line)
-    /// and were used once, by a second use of each; no group but the root has any.
-    pub(crate) fn activate_run(
-        &mut self,
-        cpu: &mut Cpu,
-        zones: &mut Zones,
-        folios: &mut Folios,
-        groups: &mut Groups,
-        pages: Range<PageId>,
-    ) {
         let count = pages.len() as u64;
         self.take_run(zones, folios, pages.clone());
         self.add_run(zones, folios, pages.clone(), Lru::ActiveFile);
@@ -93,6 +80,7 @@ impl Lruvecs {
         for raw in folios.raws_mut(pages) {
             *raw &= !Flag::Referenced.bit();
         }
+        count
     }
 
     /// Puts a page that is on no list at the head of its active one (`folio_set_active` and

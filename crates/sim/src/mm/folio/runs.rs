@@ -92,25 +92,22 @@ mod tests {
     fn pages_that_are_activated_together_lie_as_one_by_one() {
         for run in [0..20, 0..7, 5..13, 13..20] {
             let (mut together, mut alone) = (used_once(), used_once());
-            let Memory {
-                cpu,
-                zones,
-                folios,
-                lruvecs,
-                groups,
-                ..
-            } = &mut together;
-            lruvecs.activate_run(cpu, zones, folios, groups, run.clone());
+            let activated = together.lruvecs.activate_in_line(
+                &mut together.cpu,
+                &mut together.zones,
+                &mut together.folios,
+                &mut together.groups,
+                run.clone(),
+            );
+            assert_eq!(activated, run.len() as u64);
             for page in run {
-                let Memory {
-                    cpu,
-                    zones,
-                    folios,
-                    lruvecs,
-                    groups,
-                    ..
-                } = &mut alone;
-                lruvecs.mark_accessed(cpu, zones, folios, groups, page);
+                alone.lruvecs.mark_accessed(
+                    &mut alone.cpu,
+                    &mut alone.zones,
+                    &mut alone.folios,
+                    &mut alone.groups,
+                    page,
+                );
             }
             assert_eq!(lists(&together), lists(&alone));
             assert_eq!(together.zones[0].lru, alone.zones[0].lru);
@@ -125,15 +122,13 @@ mod tests {
         let mut memory = used_once();
         assert_eq!(memory.folios.in_line(3..20), 3..20);
         assert_eq!(memory.folios.in_line(18..23), 18..20, "the next are active");
-        let Memory {
-            cpu,
-            zones,
-            folios,
-            lruvecs,
-            groups,
-            ..
-        } = &mut memory;
-        lruvecs.activate(cpu, zones, folios, groups, 9);
+        memory.lruvecs.activate(
+            &mut memory.cpu,
+            &mut memory.zones,
+            &mut memory.folios,
+            &mut memory.groups,
+            9,
+        );
         assert_eq!(memory.folios.in_line(3..20), 3..9);
         assert_eq!(memory.folios.in_line(10..12), 10..12);
         assert!(memory.folios.in_line(20..20).is_empty());

@@ -53,9 +53,8 @@ impl Memory {
         self.groups.stat(self.cpu.current.group).pgmajfault += 1;
         pages.retain(|&(_, other)| other == page || self.read_ahead(other));
         self.send_reads(&pages);
-        let refaults = self.folios.has(page, Flag::Workingset)
-            || self.cpu.rules.has(Mechanism::StallsAtColdSwapIns);
-        self.may_go_on(refaults)
+        let always_stalls = self.cpu.rules.has(Mechanism::StallsAtColdSwapIns);
+        self.may_go_on(|folios| always_stalls || folios.has(page, Flag::Workingset))
     }
 
     /// A process uses a page that is there: it is mapped if it is in the swap cache alone.
