@@ -50,8 +50,8 @@ impl Lruvecs {
     }
 
     /// Activates the pages from the first on that a `read()` has used once, and that follow each
-    /// other on the inactive list, as [`Self::activate`] does one by one; how many. One alone is not
-    /// worth the search.
+    /// other on the inactive list, as [`Self::activate`] does one by one; how many. One alone is
+    /// not worth the search.
     pub(crate) fn activate_in_line(
         &mut self,
         cpu: &mut Cpu,
